@@ -1,0 +1,11 @@
+"""Is the value in the user's own words? Pure code decides, and says where.
+
+`ground_call` grounds the arguments of one call together; `support` checks a place that somebody names.
+"""
+
+from __future__ import annotations
+
+from preflight.grounding.findings import Context, Finding, Role, Target
+from preflight.grounding.locate import support
+
+__all__ = ["Context", "Finding", "Role", "Target", "support"]

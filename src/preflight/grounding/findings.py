@@ -1,0 +1,54 @@
+"""What grounding is asked and what it answers: the clock and locale, one value to ground, one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from preflight.model.evidence import Evidence
+
+Role = Literal["target", "object", "quantity", "time", "option", "content"]
+State = Literal["known", "unknown", "confirm"]
+
+
+class Context(msgspec.Struct, frozen=True):
+    """The recorded clock and locale of the request; never read from the machine (R-11).
+
+    `now` is ISO 8601 with an offset, `zone` an IANA name, `locale` a BCP 47 tag whose language decides
+    how `1.250` and `03/04` are read. Without `now`, no relative date is resolved.
+    """
+
+    now: str | None = None
+    zone: str | None = None
+    locale: str = "en"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """One value to be grounded.
+
+    `name` is the slot's name (a JSON Pointer below the root, `recipient/iban`), `schema` its JSON
+    Schema, `claim` the value that the model proposes. `hints` are the `x-*` keywords as the adopter's
+    rules give them; they win over those of the schema (R-6, R-57).
+    """
+
+    name: str
+    schema: Mapping[str, object]
+    claim: object
+    role: Role | None = None
+    hints: Mapping[str, object] = {}
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The verdict on one value.
+
+    `known`: `evidence` says where the value stands. `unknown`: `reason` is a short stable code and
+    `mentions` are places that may be shown as the user's own earlier words. `confirm`: content written
+    by the model in which every address, link, account and phone number is grounded (R-57).
+    """
+
+    state: State
+    evidence: Evidence | None
+    reason: str
+    mentions: tuple[Evidence, ...] = ()
