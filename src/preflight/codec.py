@@ -1,0 +1,61 @@
+"""Records, questions and answers as bytes: encoded once, and those bytes are hashed, stored and read back."""
+
+from __future__ import annotations
+
+import hashlib
+from types import MappingProxyType
+from typing import TypeVar
+
+import msgspec
+
+from preflight.errors import StorageError
+from preflight.model.question import Answer, Question
+from preflight.model.record import Record
+
+T = TypeVar("T")
+
+
+def _plain(value: object) -> object:
+    if type(value) is MappingProxyType:
+        return dict(value)
+    message = f"a `{type(value).__name__}` cannot be stored"
+    raise NotImplementedError(message)
+
+
+_ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number", enc_hook=_plain)
+_RECORD = msgspec.json.Decoder(Record)
+_QUESTION = msgspec.json.Decoder(Question)
+_ANSWER = msgspec.json.Decoder(Answer)
+
+
+def encode(value: object) -> bytes:
+    """Return the one JSON form of a record, question, answer or JSON value: sorted keys, no white space."""
+    return _ENCODER.encode(value)
+
+
+def digest(body: bytes) -> str:
+    """Return the hex SHA-256 of stored bytes."""
+    return hashlib.sha256(body).hexdigest()
+
+
+def decode_record(body: bytes) -> Record:
+    """Read a stored record; raises StorageError when the bytes are no record."""
+    return _decode(_RECORD, body)
+
+
+def decode_question(body: bytes) -> Question:
+    """Read a stored question; raises StorageError when the bytes are no question."""
+    return _decode(_QUESTION, body)
+
+
+def decode_answer(body: bytes) -> Answer:
+    """Read a stored answer; raises StorageError when the bytes are no answer."""
+    return _decode(_ANSWER, body)
+
+
+def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    try:
+        return decoder.decode(body)
+    except msgspec.MsgspecError as fault:
+        message = f"stored bytes cannot be read: {fault}"
+        raise StorageError(message) from fault

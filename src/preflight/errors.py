@@ -1,0 +1,66 @@
+"""One family of errors, typed by who is at fault. A decision never raises: it holds (R-11, R-31)."""
+
+from __future__ import annotations
+
+
+class PreflightError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class CallerError(PreflightError):
+    """The calling program did something it must not."""
+
+
+class InvalidInput(CallerError):
+    """A request, file or argument is malformed; `where` is the key or place, in dotted or pointer form."""
+
+    def __init__(self, where: str, what: str, do: str = "") -> None:
+        """Say what is wrong at `where` and what to `do` about it."""
+        self.where = where
+        self.what = what
+        super().__init__(f"`{where}`: {what}" + (f"; {do}" if do else ""))
+
+
+class ConstructionError(CallerError):
+    """`create_preflight` was given hooks or storage that cannot work (R-100)."""
+
+
+class NotExecutable(CallerError):
+    """Execution was asked for something that no record allows; `code` names the reason."""
+
+    def __init__(self, code: str, what: str) -> None:
+        """Keep the stable `code` beside the sentence."""
+        self.code = code
+        super().__init__(what)
+
+
+class AnswerRefused(CallerError):
+    """An answer does not fit the question it was given to (R-91)."""
+
+
+class HookError(PreflightError):
+    """A hook raised, hung or returned what it may not; only ever seen in diagnostics."""
+
+
+class ProviderError(PreflightError):
+    """The tool's server refused the call, and said that nothing happened.
+
+    A caller's tool function raises this to make the outcome `failed`; anything that leaves open
+    whether the call took effect is recorded as `in_doubt` instead (R-76).
+    """
+
+
+class StorageError(PreflightError):
+    """The record store could not do what it must; nothing was executed on its account."""
+
+
+class AlreadyStarted(NotExecutable):
+    """The decision was started before: it is single-use (R-73, R-75)."""
+
+    def __init__(self, what: str) -> None:
+        """Name the decision in `what`."""
+        super().__init__("already_started", what)
+
+
+class SignatureInvalid(PreflightError):
+    """A stored decision does not verify against its signature."""

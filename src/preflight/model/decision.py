@@ -1,0 +1,131 @@
+"""The decision: what the core returns, before anything is stored."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from preflight.model.checklist import Fixed, ItemState, Phase
+from preflight.model.slot import DroppedClaim, FieldState, Route
+
+SCHEMA_VERSION = "2.0"
+
+ExecutionDecision = Literal["execute", "ask_user", "hold", "deferred"]
+GateKind = Literal[
+    "checklist_unidentified",
+    "intent_undetermined",
+    "intent_undetermined_exhausted",
+    "tool_undetermined",
+    "tool_undetermined_exhausted",
+    "hook_failed",
+    "action_key_failed",
+    "schema_unsupported",
+    "value_gate",
+    "value_exhausted",
+    "payload_invalid",
+    "tool_changed",
+    "request_invalid",
+    "internal_error",
+]
+
+
+class UnknownField(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A slot that is not confirmed, as the value gate lists it."""
+
+    name: str
+    note: str | None
+    route: Route | None = None
+
+
+class UnverifiedItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A checklist item that was not verified in this run."""
+
+    id: str
+    note: str | None
+    route: Route | None = None
+
+
+class BranchQuestion(msgspec.Struct, frozen=True):
+    """Alternatives of which one must be told apart by what is known (R-35)."""
+
+    at: str
+    kind: Literal["branch_unresolved", "branch_conflict"]
+    branch_options: tuple[tuple[str, ...], ...]
+
+
+class UnmetCondition(msgspec.Struct, frozen=True):
+    """A condition that was checked and does not hold (R-62)."""
+
+    id: str
+    declared_by: Literal["provider", "user", "organisation"]
+    note: str | None
+
+
+class Diagnostics(msgspec.Struct, frozen=True, omit_defaults=True):
+    """For logs only: never shown to a person or a model (R-25, R-31)."""
+
+    candidate_tool: str | None = None
+    user_action: str | None = None
+    reason: str | None = None
+    fault: str | None = None
+    hook: str | None = None
+
+
+class Gate(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why the decision is what it is (R-70: authoritative, `reason` renders it).
+
+    `unknown_fields` and `unverified_checklist` stand exactly where values were looked up; elsewhere
+    they are absent, because no decision about values was made.
+    """
+
+    kind: GateKind
+    user_message: str | UnsetType = UNSET
+    unknown_fields: tuple[UnknownField, ...] | UnsetType = UNSET
+    unverified_checklist: tuple[UnverifiedItem, ...] | UnsetType = UNSET
+    unmet: tuple[UnmetCondition, ...] = ()
+    branches: tuple[BranchQuestion, ...] = ()
+    payload_errors: tuple[str, ...] = ()
+    route: Route | None = None
+    next_intent_attempt: int | None | UnsetType = UNSET
+    next_tool_attempt: int | None | UnsetType = UNSET
+    intent_fingerprint: str | UnsetType = UNSET
+    diag: Diagnostics | UnsetType = msgspec.field(default=UNSET, name="_diag")
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The verdict of one run. Branch on `execution_decision`, never on a count (R-32).
+
+    `fields` and the counts are None where no decision about values was made; an empty tuple means the
+    lookup ran and found no slots (R-25). `call_arguments` is set only when the call may run.
+    """
+
+    schema_version: str = SCHEMA_VERSION
+    action_key: str | None
+    phase: Phase | None
+    fixed: Fixed | None
+    fields: tuple[FieldState, ...] | None
+    advisory_notes: str
+    user_checklist: tuple[ItemState, ...] | None
+    unknown_count: int | None
+    unverified_checklist_count: int | None
+    gate: Gate | None
+    execution_decision: ExecutionDecision
+    reason: str
+    extra_fields: tuple[FieldState, ...] = ()
+    dropped_claims: tuple[DroppedClaim, ...] = ()
+    allowed_claims: tuple[DroppedClaim, ...] = ()
+    unmet: tuple[UnmetCondition, ...] = ()
+    call_arguments: object = None
+    deferred_input: object = None
+
+    @property
+    def executable(self) -> bool:
+        """True for `execute` and nothing else."""
+        return self.execution_decision == "execute"
+
+    def __bool__(self) -> bool:
+        """Refuse to be tested for truth: `if decision:` would pass whatever was decided (R-32)."""
+        message = "a decision has no truth value; test `decision.executable`"
+        raise TypeError(message)

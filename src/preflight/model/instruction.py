@@ -1,0 +1,27 @@
+"""What the user said: segments of text, each with a label that says whether it may ground a value."""
+
+from __future__ import annotations
+
+import msgspec
+
+USER = "user"
+UNTRUSTED = "untrusted"
+
+
+class Segment(msgspec.Struct, frozen=True, gc=False):
+    """One stretch of the instruction, in code points.
+
+    Only a segment whose `trust` is exactly `user` can ground a value (R-13). `origin` says where an
+    untrusted segment came from (`gmail:msg_881`); `request` numbers the request of the conversation
+    that the segment belongs to, the largest being the current one.
+    """
+
+    text: str
+    trust: str = UNTRUSTED
+    origin: str | None = None
+    request: int | None = None
+
+    @property
+    def grounds(self) -> bool:
+        """Whether a value may be looked up here (R-13)."""
+        return self.trust == USER

@@ -1,0 +1,101 @@
+"""JSON values as the program holds them: frozen on the way in, compared exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from types import MappingProxyType
+
+from preflight.errors import InvalidInput
+from preflight.limits import DEFAULT, Limits
+
+_SCALARS = frozenset({type(None), bool, int, str})
+
+
+def freeze(value: object, where: str, limits: Limits = DEFAULT) -> object:
+    """Return a deep, read-only copy of a JSON value: objects as mappings, arrays as tuples (R-101).
+
+    Raises InvalidInput naming the place when something is not JSON: NaN, infinities, lone surrogates,
+    keys that are not strings, cycles and anything nested deeper than `limits.json_depth`.
+    """
+    return _freeze(value, where, limits.json_depth, limits.number_digits)
+
+
+def _freeze(value: object, where: str, depth: int, digits: int) -> object:
+    kind = type(value)
+    if kind in _SCALARS:
+        if kind is str:
+            _check_text(value, where)  # type: ignore[arg-type]
+        elif kind is int and not -(10**digits) < value < 10**digits:  # type: ignore[operator]
+            raise InvalidInput(where, f"a number of more than {digits} digits", "send it as a string")
+        return value
+    if kind is float or kind is Decimal:
+        return _finite(value, where, digits)  # type: ignore[arg-type]
+    if depth == 0:
+        raise InvalidInput(where, "nested too deeply", "flatten the value")
+    if isinstance(value, Mapping):
+        return _freeze_object(value, where, depth - 1, digits)
+    if kind is list or kind is tuple:
+        items = enumerate(value)  # type: ignore[call-overload]
+        return tuple(_freeze(item, f"{where}/{i}", depth - 1, digits) for i, item in items)
+    raise InvalidInput(where, f"a `{kind.__name__}` is not a JSON value", "send plain JSON")
+
+
+def _freeze_object(value: Mapping[object, object], where: str, depth: int, digits: int) -> object:
+    frozen: dict[str, object] = {}
+    for key, item in value.items():
+        if type(key) is not str:
+            raise InvalidInput(where, f"a key of type `{type(key).__name__}`", "use strings as keys")
+        _check_text(key, where)
+        frozen[key] = _freeze(item, f"{where}/{key}", depth, digits)
+    return MappingProxyType(frozen)
+
+
+def _check_text(text: str, where: str) -> None:
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(where, "a lone surrogate in a string", "send valid Unicode") from None
+
+
+def _finite(value: float | Decimal, where: str, digits: int) -> float | Decimal:
+    if not math.isfinite(value):
+        raise InvalidInput(where, "not a finite number", "send a number or a string")
+    if type(value) is Decimal and abs(value.adjusted()) > digits:
+        raise InvalidInput(where, f"a number of more than {digits} digits", "send it as a string")
+    return value
+
+
+def thaw(value: object) -> object:
+    """Return a plain, mutable copy (`dict`, `list`) of a frozen JSON value, as encoders and validators want it."""
+    kind = type(value)
+    if kind is MappingProxyType or kind is dict:
+        return {key: thaw(item) for key, item in value.items()}  # type: ignore[attr-defined]
+    if kind is tuple or kind is list:
+        return [thaw(item) for item in value]  # type: ignore[attr-defined]
+    return value
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a JSON number; booleans are not (R-47)."""
+    kind = type(value)
+    return kind is int or kind is float or kind is Decimal
+
+
+def same_value(left: object, right: object) -> bool:
+    """Whether two JSON values are equal: numbers by exact value, strings by code points (R-47)."""
+    if is_number(left) and is_number(right):
+        return left == right if type(left) is type(right) else _exact(left) == _exact(right)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same_value(left[k], right[k]) for k in left)
+    if type(left) in (list, tuple) and type(right) in (list, tuple):
+        return len(left) == len(right) and all(map(same_value, left, right))  # type: ignore[arg-type]
+    return type(left) is type(right) and left == right
+
+
+def _exact(number: object) -> Decimal:
+    """Return the number's decimal value; a float stands for the shortest text that reads back as it."""
+    return Decimal(repr(number)) if type(number) is float else Decimal(number)  # type: ignore[arg-type]

@@ -1,0 +1,61 @@
+"""Questions to a person and their answers (specification, section 11)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from preflight.model.request import Scope
+
+QuestionKind = Literal["value", "confirmation", "permission", "restatement"]
+
+
+class AskedSlot(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One slot that is asked for, with the schema an answer must fit; never with a candidate (R-9)."""
+
+    name: str
+    schema: object
+    note: str | None = None
+    nullable: bool = False
+
+
+class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One checklist item that a person is asked to confirm."""
+
+    id: str
+    description: str
+    note: str | None = None
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """All open slots of one run, in one question (R-90).
+
+    `restatement` questions have no slots: the act itself is to be said again. `request` is the request
+    as JSON bytes, kept only where the adopter chose to store instructions, so that an answer can repeat the run.
+    """
+
+    question_id: str
+    kind: QuestionKind
+    decision_id: str
+    scope: Scope
+    user_id: str
+    message: str
+    created_at: str
+    expires_at: str
+    call_id: str | None = None
+    slots: tuple[AskedSlot, ...] = ()
+    items: tuple[AskedItem, ...] = ()
+    request: bytes | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person answered, once (R-91). A value of None says that there is none (R-46)."""
+
+    question_id: str
+    person: str
+    channel: str
+    answered_at: str
+    values: dict[str, object] = {}
+    items: dict[str, object] = {}
+    restatement: str | None = None

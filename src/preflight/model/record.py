@@ -1,0 +1,72 @@
+"""The record: a decision, or a step of its execution, as it is stored for good."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from preflight.model.decision import Decision
+from preflight.model.instruction import Segment
+from preflight.model.request import Scope
+
+RecordState = Literal[
+    "execute", "ask_user", "hold", "deferred", "executing", "executed", "failed", "in_doubt", "settled"
+]
+UNKEYED = "preflight:unkeyed"
+"""The reserved key under which runs without an action key are recorded (R-71)."""
+
+
+class ToolRef(msgspec.Struct, frozen=True):
+    """Which tool was judged: server, name and fingerprint."""
+
+    server: str
+    name: str
+    fingerprint: str
+
+
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How an execution ended, or what is known of it (R-76).
+
+    `result_digest` is the hex SHA-256 of the provider's result; `settled_as`, `by` and `evidence` stand
+    on a settlement only.
+    """
+
+    result_digest: str | None = None
+    error: str | None = None
+    settled_as: Literal["executed", "failed"] | None = None
+    by: str | None = None
+    evidence: str | None = None
+
+
+class Record(Decision, frozen=True, kw_only=True, omit_defaults=True):
+    """One row of the log (R-70). Steps of an execution repeat their decision's content under a new id.
+
+    `record_id` orders by time; `decision_id` is the `record_id` of the decision, the same on every step.
+    `timestamp` is ISO 8601 with offset. `not_before` and `not_after` bound the start of an `execute`
+    decision (R-73). `instruction` is there only where the adopter chose to store it (R-71).
+    """
+
+    record_id: str
+    decision_id: str
+    scope: Scope
+    user_id: str
+    tool: ToolRef | None
+    timestamp: str
+    request_digest: str
+    rules_digest: str | None
+    execution_decision: RecordState  # type: ignore[assignment]  # a record is in more states than a decision
+    call_id: str | None = None
+    previous_digest: str | None = None
+    not_before: str | None = None
+    not_after: str | None = None
+    trigger: object = None
+    outcome: Outcome | None = None
+    question_id: str | None = None
+    instruction: tuple[Segment, ...] | UnsetType = UNSET
+
+    @property
+    def key(self) -> str:
+        """The action key under which the record accumulates, or the reserved one."""
+        return UNKEYED if self.action_key is None else self.action_key

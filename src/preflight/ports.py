@@ -1,0 +1,143 @@
+"""The ports: what the shell needs from outside, as protocols. Implementations live in their own rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import msgspec
+
+from preflight.model.question import Answer, Question
+from preflight.model.record import Record
+from preflight.model.request import Scope
+
+
+class Clock(Protocol):
+    """Tells the time. The core never asks it; the shell asks once a run."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch, UTC."""
+        ...
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A record with the exact bytes that stand in the store and their hex SHA-256."""
+
+    seq: int
+    record: Record
+    body: bytes
+    digest: str
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """Which records an audit asks for; every given part must hold. `since` is ISO 8601."""
+
+    scope: Scope | None = None
+    action_key: str | None = None
+    tool: str | None = None
+    field: str | None = None
+    source: str | None = None
+    decision: str | None = None
+    user_id: str | None = None
+    since: str | None = None
+    limit: int = 100
+
+
+class Storage(Protocol):
+    """The append-only record log, the questions, and the learned mappings.
+
+    Every method is safe to call from any thread. Each raises StorageError when the store cannot do it,
+    and then nothing of it happened, or a repetition with the same ids is harmless. There is no way to
+    change or remove a record (R-71).
+    """
+
+    def append(self, record: Record, *, durable: bool = False) -> Stored:
+        """Append a record. `durable` waits until it survives a loss of power.
+
+        Appending the same `record_id` again returns the stored one.
+        """
+        ...
+
+    def claim(self, record: Record) -> Stored | None:
+        """Append an `executing` record durably, or return None when it may not start.
+
+        One transaction: None when its decision already has an `executing` record (R-75), or another
+        decision of the same scope and action key is executing without an outcome (R-77).
+        """
+        ...
+
+    def finish(self, record: Record) -> Stored | None:
+        """Append an outcome (`executed`, `failed`, `in_doubt`, `settled`) durably.
+
+        None when the lifecycle forbids it: no `executing` record, or an outcome already stands. After
+        `in_doubt` only `settled` may follow.
+        """
+        ...
+
+    def get(self, record_id: str) -> Stored | None:
+        """Return the record with this id."""
+        ...
+
+    def steps(self, decision_id: str) -> list[Stored]:
+        """Return a decision and the steps of its execution, oldest first."""
+        ...
+
+    def latest_for_call(self, scope: Scope, call_id: str) -> Stored | None:
+        """Return the newest decision that was made for this call."""
+        ...
+
+    def latest_executed(self, scope: Scope, user_id: str, action_key: str, fingerprint: str) -> Stored | None:
+        """Return the newest `executed` record of this scope, user, key and tool (R-42)."""
+        ...
+
+    def find(self, query: Query) -> Iterator[Stored]:
+        """Yield the records that match, newest first, at most `query.limit`."""
+        ...
+
+    def unfinished(self) -> list[Stored]:
+        """Return the `executing` records that have no outcome, and `in_doubt` ones not settled, oldest first."""
+        ...
+
+    def ask(self, question: Question) -> None:
+        """Store a question; the same `question_id` again is harmless."""
+        ...
+
+    def question(self, question_id: str) -> Question | None:
+        """Return a question, answered or not."""
+        ...
+
+    def open_questions(self, scope: Scope | None, now: str) -> list[Question]:
+        """Return the questions without an answer that have not expired at `now`, oldest first."""
+        ...
+
+    def answer(self, answer: Answer) -> bool:
+        """Store an answer durably; False when the question was answered before (first write wins, R-91)."""
+        ...
+
+    def answers_for_call(self, scope: Scope, call_id: str) -> list[Answer]:
+        """Return the answers given to questions about this call, oldest first."""
+        ...
+
+    def answer_to(self, question_id: str) -> Answer | None:
+        """Return the answer of a question, if one was given."""
+        ...
+
+    def asked(self, scope: Scope, call_id: str) -> list[Question]:
+        """Return every question asked about this call, oldest first (R-94)."""
+        ...
+
+    def learn(self, scope: Scope, user_id: str, name: str, server: str, tool: str, by: str, at: str) -> None:
+        """Remember that this user means this tool by `name`; the same again is harmless."""
+        ...
+
+    def forget(self, scope: Scope, user_id: str, name: str, at: str) -> None:
+        """Revoke what this user means by `name`; the history stays."""
+        ...
+
+    def learned(self, scope: Scope, user_id: str, name: str) -> tuple[str, str] | None:
+        """Return `(server, tool)` of the mapping in force, or None."""
+        ...
+
+    def close(self) -> None:
+        """Release what is held; further calls raise StorageError."""
+        ...
