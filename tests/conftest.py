@@ -1,0 +1,27 @@
+"""What every test shares: the switch for long runs, and one profile for generated cases."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline: a busy machine is no bug. Failing cases print the line that reproduces them.
+settings.register_profile("quick", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", parent=settings.get_profile("quick"), max_examples=5_000)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run the tests marked `slow`, and generate more cases")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("long" if config.getoption("--slow") else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    skip = pytest.mark.skip(reason="slow: runs with --slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
