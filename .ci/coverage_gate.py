@@ -58,7 +58,10 @@ def main(report_path: str, root: Path = ROOT) -> int:
         found += faults(path, (root / path).read_text(encoding="utf-8"), report["files"].get(path.as_posix()))
     for line in found:
         print(line)
-    statements = sum(report["files"].get(path.as_posix(), {"summary": {"num_statements": 0}})["summary"]["num_statements"] for path in files)
+    statements = sum(
+        report["files"].get(path.as_posix(), {"summary": {"num_statements": 0}})["summary"]["num_statements"]
+        for path in files
+    )
     verdict = f"{len(found)} faults" if found else "every line and branch run"
     print(f"guarded coverage: {len(files)} files, {statements} statements, {verdict}")
     return 1 if found else 0
