@@ -103,6 +103,23 @@ def lookup_space() -> Iterator[Object]:
         yield vector(["amount"], request, {**hooks, "apply_field_policy": policy})
 
 
+# Spans: every pair of positions in a short text, for values that stand there, stand there in part, or do not.
+
+SPOKEN = "pay 500 to bob@x (ann) -7"
+SPOKEN_VALUES: list[Any] = [500, 50, "500", "bob", "bob@x", "ann", 7, -7, True]
+
+
+def span_space() -> Iterator[Object]:
+    """6,561 vectors."""
+    positions = range(-1, len(SPOKEN) + 1)
+    for start, end, value in product(positions, positions, SPOKEN_VALUES):
+        made = vector(["amount"], {"instruction": [{"text": SPOKEN, "trust": "user"}]}, {})
+        made["input"]["tool"]["inputSchema"]["properties"] = {"amount": {"type": ["number", "string"]}}
+        named = {"value": value, "segment_index": 0, "span": [start, end]}
+        made["hooks"]["extract_from_instruction"] = {"amount": {"returns": named}}
+        yield made
+
+
 # Decision: two fields and one checklist item, each in every state, in both phases.
 
 FIELD_STATES: dict[str, Object] = {

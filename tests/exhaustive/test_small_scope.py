@@ -15,7 +15,7 @@ from preflight.conformance import run_vector
 
 from spec.differential import hold
 from spec.reference import value_gate
-from tests.exhaustive.spaces import decision_space, intent_gate_space, lookup_space, tool_gate_space
+from tests.exhaustive.spaces import decision_space, intent_gate_space, lookup_space, span_space, tool_gate_space
 
 Object = dict[str, Any]
 Space = Callable[[], Iterator[Object]]
@@ -23,6 +23,7 @@ Space = Callable[[], Iterator[Object]]
 # The space, its size, and the step of the quick run.
 SPACES: list[tuple[Space, int, int]] = [
     (lookup_space, 29_400, 11),
+    (span_space, 6_561, 5),
     (decision_space, 1_134, 1),
     (tool_gate_space, 1_356, 1),
     (intent_gate_space, 13_365, 7),
