@@ -36,6 +36,7 @@ _NAMED = re.compile("|".join(rf"\b{name}\b" if name[0] < "\u0400" else name for 
 _PART = "|".join(sorted(DAY_PARTS, key=len, reverse=True))
 _PART_AFTER = re.compile(rf"\s?,?\s?(?:in the |at |this |de la |por la |du |am |)(?P<part>{_PART})\b", re.IGNORECASE)
 _PART_BEFORE = re.compile(rf"\b(?P<part>{_PART})\s?,?\s?(?:at|um|by|around|from|a las|à)?\s?$", re.IGNORECASE)
+_RANGE_LEFT = re.compile(r"(?<![\d:.,/])(?P<h>\d{1,2})\s?(?:-|–|to|until|till)\s?$", re.IGNORECASE)
 _RANGE_END = re.compile(r"\s?(?:-|–|to|until|till|and)\s?(?P<h>\d{1,2})(?:[:.][0-5]\d)?\s?(?P<p>[ap])\.?\s?m\b", re.IGNORECASE)
 _MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15, "halb": -30, "viertel nach": 15, "viertel vor": -15, "y media": 30, "y cuarto": 15, "menos cuarto": -15}
 _HAS_TIME = re.compile(r"\d|noon|night|mid|half|quarter|clock|at |시|時|mañana|las |uhr|halb|viertel|정오|자정|正午", re.IGNORECASE)
@@ -45,12 +46,16 @@ def times(text: str, language: str) -> list[Mention]:
     """Every time of day in the text, in order."""
     if not _HAS_TIME.search(text):
         return []
-    found: dict[tuple[int, int], list[Mention]] = {}
+    found: list[Mention] = []
+    taken = bytearray(len(text))
+    spans: set[tuple[int, int]] = set()
     for mention in _all(text, language):
-        spans = [span for span in found if span[0] < mention.end and mention.start < span[1]]
-        if not any(span != (mention.start, mention.end) for span in spans):
-            found.setdefault((mention.start, mention.end), []).append(mention)
-    return sorted((mention for group in found.values() for mention in group), key=lambda mention: mention.start)
+        span = (mention.start, mention.end)
+        if span in spans or not any(taken[mention.start : mention.end]):
+            found.append(mention)
+            spans.add(span)
+            taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
+    return sorted(found, key=lambda mention: mention.start)
 
 
 def _all(text: str, language: str) -> Iterator[Mention]:
@@ -59,7 +64,9 @@ def _all(text: str, language: str) -> Iterator[Mention]:
     for match in _MERIDIEM.finditer(text):
         hour = _hour(match)
         if 1 <= hour <= 12:
-            yield Mention(*match.span(), (hour % 12 + 12 * (match["p"].lower() == "p"), int(match["m"] or 0), int(match["s"] or 0)), "time")
+            late = 12 * (match["p"].lower() == "p")
+            yield Mention(*match.span(), (hour % 12 + late, int(match["m"] or 0), int(match["s"] or 0)), "time")
+            yield from _range_start(text, match.start(), hour % 12 + late, late)
     for match in _CLOCK.finditer(text):
         yield from _open(text, match.span(), int(match["h"]), int(match["m"]), int(match["s"] or 0), literal=True)
     for pattern in (_HALF_PAST, _SPANISH):
@@ -73,6 +80,14 @@ def _all(text: str, language: str) -> Iterator[Mention]:
         if language != "de" or match[0].lower().startswith("um"):
             start = match.start("h") if match["h"] else match.start("w")
             yield from _open(text, (start, match.end()), _hour(match), 0, 0)
+
+
+def _range_start(text: str, end: int, until: int, late: int) -> Iterator[Mention]:
+    """`3 to 5 pm`: the first hour shares the second's half of the day when it is the earlier one."""
+    left = _RANGE_LEFT.search(text, max(0, end - 12), end)
+    if left and 1 <= int(left["h"]) <= 12 and int(left["h"]) % 12 + late < until:
+        hour = int(left["h"]) % 12 + late
+        yield Mention(left.start("h"), left.end("h"), (hour, 0, 0), "time")
 
 
 def _hour(match: re.Match[str]) -> int:

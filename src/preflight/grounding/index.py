@@ -1,0 +1,108 @@
+"""The index of one text: what stands in it, by kind, each kind built when it is first asked for."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from decimal import Decimal
+from functools import cached_property, lru_cache
+
+from preflight.grounding import dates, number_words, numerals, times
+from preflight.grounding.mention import Mention
+from preflight.grounding.quantities import Quantity, quantities
+from preflight.grounding.quoting import own_words
+from preflight.grounding.text import bounded
+from preflight.grounding.words import Words
+
+MAX_MENTIONS = 50
+_MAX_TRIES = 400
+_MAX_TEXT = 1_000_000
+_CORRECTION = re.compile(
+    r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction|scratch that|wait,|actually|change (?:it|that) to|on second thought|instead)(?![^\W_])"
+    r"|\b(?:nein|besser gesagt|ich meine|doch lieber|mejor|perdón|digo|quiero decir|non,|plutôt|pardon|je veux dire)(?![^\W_])|아니|정정|말고|いや|じゃなくて|ではなく|やっぱり",
+    re.IGNORECASE,
+)
+
+
+class Index:
+    """Mentions of one text in one language. Spans are code points of the text as written."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self.language = language
+        self.text = own_words(text[:_MAX_TEXT])
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of the text."""
+        return Words(self.text)
+
+    @cached_property
+    def number_list(self) -> list[Mention]:
+        """Every number, in order."""
+        found = [*numerals.numerals(self.text, self.language), *number_words.number_words(self.text, self.language)]
+        return sorted(found, key=lambda mention: (mention.start, mention.end))
+
+    @cached_property
+    def numbers(self) -> dict[Decimal, list[Mention]]:
+        """Numbers by exact value."""
+        table: dict[Decimal, list[Mention]] = {}
+        for mention in self.number_list:
+            _add(table, mention.key, mention)
+        return table
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """Every number with a unit."""
+        return list(quantities(self.text, self.number_list))
+
+    @cached_property
+    def dates(self) -> list[Mention]:
+        """Every date."""
+        return dates.dates(self.text, self.language)
+
+    @cached_property
+    def times(self) -> list[Mention]:
+        """Every time of day."""
+        return times.times(self.text, self.language)
+
+    @cached_property
+    def _calendar(self) -> tuple[list[int], list[tuple[int, int, bool]]]:
+        spans = sorted((mention.start, mention.end, "ambiguous" in mention.flags) for mention in (*self.dates, *self.times))
+        return [start for start, _, _ in spans], spans
+
+    def calendar_at(self, start: int, end: int) -> str | None:
+        """`inside` when the span lies in a date or time, `perhaps` in words that may be one."""
+        starts, spans = self._calendar
+        at = bisect_left(starts, end)
+        for begin, stop, open_reading in reversed(spans[max(0, at - 4) : at]):
+            if begin <= start and end <= stop:
+                return "perhaps" if open_reading else "inside"
+        return None
+
+    @cached_property
+    def corrections(self) -> list[tuple[int, int]]:
+        """Where the user takes something back."""
+        return [match.span() for match in _CORRECTION.finditer(self.text)]
+
+    def exact(self, value: str) -> list[tuple[int, int]]:
+        """Where the value stands as written, as whole tokens."""
+        hits: list[tuple[int, int]] = []
+        at, tries = self.text.find(value), 0
+        while at >= 0 and len(hits) < MAX_MENTIONS and tries < _MAX_TRIES:
+            tries += 1
+            if bounded(self.text, at, at + len(value)):
+                hits.append((at, at + len(value)))
+            at = self.text.find(value, at + 1)
+        return hits
+
+
+def _add(table: dict[Decimal, list[Mention]], key: object, mention: Mention) -> None:
+    mentions = table.setdefault(key, [])  # type: ignore[arg-type]
+    if len(mentions) < MAX_MENTIONS:
+        mentions.append(mention)
+
+
+@lru_cache(maxsize=128)
+def index_of(text: str, language: str) -> Index:
+    """The index of a text, built once while it is in use."""
+    return Index(text, language)
