@@ -1,0 +1,128 @@
+"""Validators for the whole schema and for parts of it, and what they may say about a value (R-28, R-44)."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NoReturn, cast
+
+import jsonschema_rs
+
+from preflight.core.schema.document import Document, Raw
+from preflight.core.schema.pointers import fragment, join
+from preflight.core.schema.refusal import refuse
+from preflight.core.schema.survey import Survey
+
+_BASE = "urn:preflight:tool"
+_LISTS = frozenset(("allOf", "anyOf"))
+_UNCHECKABLE = "cannot be checked: not a JSON value within the limits"
+
+
+def _never(uri: str) -> NoReturn:
+    """The retriever: whatever a schema points to, nothing is fetched (R-34)."""
+    raise LookupError(f"`{uri}` is not fetched")
+
+
+class Checks:
+    """Builds validators of one document: formats on, patterns linear in time, no retrieval."""
+
+    __slots__ = ("_cache", "_document", "_patterns", "_registry", "_survey", "whole")
+
+    def __init__(self, document: Document, survey: Survey) -> None:
+        """Compile the whole schema; a `Refusal` names the part that has no validator."""
+        self._document = document
+        self._survey = survey
+        # The automata of all patterns together may take as many bytes as a schema may have; the engine
+        # knows neither look-around nor back-references, so that no pattern can take exponential time.
+        size = document.limits.schema_bytes // max(1, survey.patterns)
+        self._patterns = jsonschema_rs.RegexOptions(size_limit=size, dfa_size_limit=size)
+        self._cache: dict[tuple[int, ...], jsonschema_rs.Validator] = {}
+        self._registry = (
+            jsonschema_rs.Registry([(_BASE, document.root)], retriever=_never) if survey.references else None
+        )
+        self.whole = self._compile_root()
+
+    def _compile_root(self) -> jsonschema_rs.Validator:
+        try:
+            return self._build(self._document.root)
+        except jsonschema_rs.ValidationError as error:
+            refuse(join("", *error.instance_path), "not accepted by the validator, as an unsupported `pattern` is not")
+        except ValueError:
+            refuse("", "the validator cannot be built from this schema")
+
+    def _build(self, schema: Raw) -> jsonschema_rs.Validator:
+        return self._document.validator(
+            schema,
+            validate_formats=True,
+            retriever=_never,
+            registry=self._registry,
+            pattern_options=self._patterns,
+        )
+
+    def of(self, raws: tuple[Raw, ...]) -> jsonschema_rs.Validator:
+        """The validator of everything in `raws` together; built once."""
+        key = tuple(map(id, raws))
+        if key not in self._cache:
+            schemas = [self._as_schema(raw) for raw in raws]
+            self._cache[key] = self._build(schemas[0] if len(schemas) == 1 else {"allOf": schemas})
+        return self._cache[key]
+
+    def _as_schema(self, raw: Raw) -> Raw:
+        """`raw` as it can stand alone: by reference to its place, where it may hold references itself."""
+        if self._registry is None or isinstance(raw, bool):
+            return raw
+        if id(raw) in self._document.pointers:
+            return {"$ref": _BASE + fragment(self._document.pointers[id(raw)])}
+        made_up = {key: [self._as_schema(each) for each in cast("list[Raw]", raw[key])] for key in _LISTS & raw.keys()}
+        return {**raw, **made_up}
+
+    def fits(self, raws: tuple[Raw, ...], value: object) -> bool:
+        """Whether `value` is valid for all of `raws`; what cannot be checked is not."""
+        try:
+            return self.of(raws).is_valid(value)
+        except (ValueError, RecursionError):
+            return False
+
+    def messages(self, value: object) -> tuple[str, ...]:
+        """What is wrong with a whole payload: pointer and keyword, never the text of a value."""
+        try:
+            if self.whole.is_valid(value):
+                return ()
+            errors = islice(self.whole.iter_errors(value), self._document.limits.slots)
+            return tuple(dict.fromkeys(f"`{self._place(error)}`: {explain(error)}" for error in errors))
+        except (ValueError, RecursionError):
+            return (f"``: {_UNCHECKABLE}",)
+
+    def reason(self, raws: tuple[Raw, ...], value: object) -> str | None:
+        """Why `value` does not fit one slot, or None where it does."""
+        try:
+            validator = self.of(raws)
+            if validator.is_valid(value):
+                return None
+            return explain(next(validator.iter_errors(value)))
+        except (ValueError, RecursionError):
+            return _UNCHECKABLE
+
+    def _place(self, error: jsonschema_rs.ValidationError) -> str:
+        """Where in the payload; keys that the schema does not declare are part of a value, so not shown."""
+        tokens = [
+            token if isinstance(token, int) or token in self._survey.names else "*" for token in error.instance_path
+        ]
+        if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
+            tokens.append(error.kind.property)
+        return join("", *tokens)
+
+
+def explain(error: jsonschema_rs.ValidationError) -> str:
+    """One violation in words: the keyword, with its limit where that is a number or a type's name."""
+    keyword = error.kind.name
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
+        return "a required property is missing"
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Type):
+        return f"`type` must be {' or '.join(error.kind.types)}"
+    limit = getattr(error.kind, "limit", None)
+    if isinstance(limit, int | float) and not isinstance(limit, bool):
+        return f"`{keyword}` {limit} is not met"
+    return f"`{keyword}` is not met"
+
+
+__all__ = ["Checks", "explain"]
