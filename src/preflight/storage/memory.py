@@ -1,0 +1,240 @@
+"""Records in memory, for tests: the same contract as the other stores, and nothing that outlives the process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from preflight import codec
+from preflight.core import lifecycle
+from preflight.errors import InvalidInput, StorageError
+from preflight.model.question import Answer, Question
+from preflight.model.record import Record, RecordState
+from preflight.model.request import Scope
+from preflight.ports import Query, Stored
+from preflight.storage.entry import check_way, encode, instant
+
+_Key = tuple[Scope, str, str]
+
+
+class MemoryStorage:
+    """The `Storage` protocol on lists and dictionaries, behind one lock. See the protocol for every method.
+
+    Values are kept as bytes and read back from them, so that what a test sees has been through the codec.
+    """
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._lock = threading.RLock()
+        self._closed = False
+        self._log: list[Stored] = []
+        self._by_id: dict[str, Stored] = {}
+        self._chains: dict[str, list[Stored]] = {}
+        self._running: dict[str, tuple[Scope, str]] = {}
+        self._questions: dict[str, bytes] = {}
+        self._answers: dict[str, bytes] = {}
+        self._meanings: dict[_Key, list[tuple[str, str] | None]] = {}
+
+    def append(self, record: Record, *, durable: bool = False) -> Stored:  # noqa: ARG002  nothing here is durable
+        """Append a decision; the same `record_id` again returns the stored one."""
+        check_way(record, "append")
+        with self._opened():
+            return self._by_id.get(record.record_id) or self._store(record)
+
+    def claim(self, record: Record) -> Stored | None:
+        """Append an `executing` record, or return None when it may not start; permission is given once."""
+        check_way(record, "claim")
+        with self._opened():
+            if record.record_id in self._by_id or (record.scope, record.key) in self._running.values():
+                return None
+            return self._store(record) if self._may_follow(record) else None
+
+    def finish(self, record: Record) -> Stored | None:
+        """Append an outcome; the same `record_id` again returns the stored one."""
+        check_way(record, "finish")
+        with self._opened():
+            before = self._by_id.get(record.record_id)
+            if before is not None:
+                return before if _same_step(before.record, record) else None
+            return self._store(record) if self._may_follow(record) else None
+
+    def get(self, record_id: str) -> Stored | None:
+        """Return the record with this id."""
+        with self._opened():
+            return self._by_id.get(record_id)
+
+    def steps(self, decision_id: str) -> list[Stored]:
+        """Return a decision and the steps of its execution, oldest first."""
+        with self._opened():
+            return list(self._chains.get(decision_id, ()))
+
+    def latest_for_call(self, scope: Scope, call_id: str) -> Stored | None:
+        """Return the newest decision that was made for this call."""
+        return self._latest(
+            lambda record: (
+                record.scope == scope
+                and record.call_id == call_id
+                and lifecycle.may_follow(None, record.execution_decision)
+            )
+        )
+
+    def latest_executed(self, scope: Scope, user_id: str, action_key: str, fingerprint: str) -> Stored | None:
+        """Return the newest `executed` record of this scope, user, key and tool (R-42)."""
+        wanted = ("executed", scope, user_id, action_key, fingerprint)
+        return self._latest(
+            lambda record: (
+                record.tool is not None
+                and wanted
+                == (record.execution_decision, record.scope, record.user_id, record.key, record.tool.fingerprint)
+            )
+        )
+
+    def find(self, query: Query) -> Iterator[Stored]:
+        """Yield the records that match, newest first, at most `query.limit`."""
+        since = None if query.since is None else instant(query.since, "since")
+        with self._opened():
+            log = reversed(self._log[:])
+        matching = (stored for stored in log if _matches(stored.record, query, since))
+        return (stored for stored, _ in zip(matching, range(query.limit), strict=False))
+
+    def unfinished(self) -> list[Stored]:
+        """Return the records that wait for an outcome or a settlement, oldest first."""
+        with self._opened():
+            last = [chain[-1] for chain in self._chains.values()]
+        waiting = [stored for stored in last if lifecycle.unfinished(stored.record.execution_decision)]
+        return sorted(waiting, key=lambda stored: stored.seq)
+
+    def ask(self, question: Question) -> None:
+        """Store a question; the same `question_id` again is harmless."""
+        instant(question.expires_at, "expires_at")
+        with self._opened():
+            self._questions.setdefault(question.question_id, encode(question))
+
+    def question(self, question_id: str) -> Question | None:
+        """Return a question, answered or not."""
+        with self._opened():
+            body = self._questions.get(question_id)
+        return None if body is None else codec.decode_question(body)
+
+    def open_questions(self, scope: Scope | None, now: str) -> list[Question]:
+        """Return the questions without an answer that have not expired at `now`, oldest first."""
+        moment = instant(now, "now")
+        with self._opened():
+            unanswered = [body for key, body in self._questions.items() if key not in self._answers]
+        return [
+            question
+            for question in map(codec.decode_question, unanswered)
+            if scope in (None, question.scope) and instant(question.expires_at, "expires_at") > moment
+        ]
+
+    def asked(self, scope: Scope, call_id: str) -> list[Question]:
+        """Return every question asked about this call, oldest first (R-94)."""
+        with self._opened():
+            bodies = list(self._questions.values())
+        questions = map(codec.decode_question, bodies)
+        return [question for question in questions if (question.scope, question.call_id) == (scope, call_id)]
+
+    def answer(self, answer: Answer) -> bool:
+        """Store an answer; False when the question was answered before (first write wins, R-91)."""
+        body = encode(answer)
+        with self._opened():
+            if answer.question_id not in self._questions:
+                raise InvalidInput("question_id", f"no question `{answer.question_id}` was asked")
+            if answer.question_id in self._answers:
+                return False
+            self._answers[answer.question_id] = body
+            return True
+
+    def answer_to(self, question_id: str) -> Answer | None:
+        """Return the answer of a question, if one was given."""
+        with self._opened():
+            body = self._answers.get(question_id)
+        return None if body is None else codec.decode_answer(body)
+
+    def answers_for_call(self, scope: Scope, call_id: str) -> list[Answer]:
+        """Return the answers given to questions about this call, oldest first."""
+        asked = {question.question_id for question in self.asked(scope, call_id)}
+        with self._opened():
+            bodies = [body for question_id, body in self._answers.items() if question_id in asked]
+        return [codec.decode_answer(body) for body in bodies]
+
+    def learn(self, scope: Scope, user_id: str, name: str, server: str, tool: str, by: str, at: str) -> None:  # noqa: ARG002  who and when are for the stores that last
+        """Remember that this user means this tool by `name`; the same again is harmless."""
+        self._mean((scope, user_id, name), (server, tool))
+
+    def forget(self, scope: Scope, user_id: str, name: str, at: str) -> None:  # noqa: ARG002  same
+        """Revoke what this user means by `name`; the history stays."""
+        self._mean((scope, user_id, name), None)
+
+    def learned(self, scope: Scope, user_id: str, name: str) -> tuple[str, str] | None:
+        """Return `(server, tool)` of the mapping in force, or None."""
+        with self._opened():
+            return self._meanings.get((scope, user_id, name), [None])[-1]
+
+    def close(self) -> None:
+        """End it; further calls raise StorageError, a second close does nothing."""
+        self._closed = True
+
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise StorageError("the record store in memory is closed; make another one")
+            yield
+
+    def _may_follow(self, record: Record) -> bool:
+        chain = self._chains.get(record.decision_id)
+        state: RecordState | None = chain[-1].record.execution_decision if chain else None
+        return lifecycle.may_follow(state, record.execution_decision)
+
+    def _store(self, record: Record) -> Stored:
+        instant(record.timestamp, "timestamp")
+        body = encode(record)
+        stored = Stored(len(self._log) + 1, codec.decode_record(body), body, codec.digest(body))
+        self._log.append(stored)
+        self._by_id[record.record_id] = stored
+        self._chains.setdefault(record.decision_id, []).append(stored)
+        match lifecycle.stage(record.execution_decision):
+            case 1:
+                self._running[record.decision_id] = (record.scope, record.key)
+            case 2:
+                del self._running[record.decision_id]
+        return stored
+
+    def _latest(self, wanted: Callable[[Record], bool]) -> Stored | None:
+        with self._opened():
+            return next((stored for stored in reversed(self._log) if wanted(stored.record)), None)
+
+    def _mean(self, key: _Key, meant: tuple[str, str] | None) -> None:
+        with self._opened():
+            self._meanings.setdefault(key, []).append(meant)
+
+
+def _same_step(one: Record, other: Record) -> bool:
+    return (one.decision_id, one.execution_decision) == (other.decision_id, other.execution_decision)
+
+
+def _matches(record: Record, query: Query, since: int | None) -> bool:
+    exact = (
+        (query.scope, record.scope),
+        (query.action_key, record.key),
+        (query.tool, None if record.tool is None else record.tool.name),
+        (query.decision, record.execution_decision),
+        (query.user_id, record.user_id),
+    )
+    return (
+        all(wanted is None or wanted == found for wanted, found in exact)
+        and (since is None or instant(record.timestamp, "timestamp") >= since)
+        and _matches_slot(record, query.field, query.source)
+    )
+
+
+def _matches_slot(record: Record, name: str | None, source: str | None) -> bool:
+    if name is None and source is None:
+        return True
+    # The steps of an execution repeat their decision's slots; an audit by slot finds the decision only.
+    if lifecycle.stage(record.execution_decision) > 0:
+        return False
+    slots = (record.fields or ()) + record.extra_fields
+    return any(name in (None, slot.name) and source in (None, slot.source) for slot in slots)
