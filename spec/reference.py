@@ -41,6 +41,8 @@ def play(hooks: Object, hook: str, key: str | None = None) -> Any:
 
 def decide(request: Object, hooks: Object) -> Object:
     """The decision on one request, in the form of a vector's `expect`."""
+    if malformed(request):
+        return early("hold", "request_invalid", fixed=None)  # R-11: a shape that no rule declares harmless
     checklist = request.get("user_checklist")
     items: list[Any] = [] if checklist is None else checklist if type(checklist) is list else [None]
     if not all(type(item) is dict and type(item.get("id")) is str and item["id"] for item in items):
@@ -66,6 +68,18 @@ def decide(request: Object, hooks: Object) -> Object:
         return early("hold", "schema_unsupported", **run)  # R-34
     fields = [slot(name, schema["properties"][name], request, hooks) for name in schema["required"]]
     return at_value_gate(run, fields, [item["id"] for item in items], schema, hooks)
+
+
+def malformed(request: Object) -> bool:
+    """Whether a part has a shape the form does not allow; a plain-string instruction is allowed (R-12)."""
+    parts = [request.get(key) for key in ("user_answers", "pre_set_data", "measured_data", "fixed_pre_set", "claims")]
+    said = request.get("instruction")
+    segments = said if type(said) is list else []
+    return (
+        any(part is not None and type(part) is not dict for part in parts)
+        or (said is not None and type(said) not in (str, list))
+        or any(type(segment) is not dict or type(segment.get("text")) is not str for segment in segments)
+    )
 
 
 def early(decision: str, kind: str, **run: Any) -> Object:

@@ -134,8 +134,8 @@ class Storage(Protocol):
         """Revoke what this user means by `name`; the history stays."""
         ...
 
-    def learned(self, scope: Scope, user_id: str, name: str) -> tuple[str, str] | None:
-        """Return `(server, tool)` of the mapping in force, or None."""
+    def learned(self, scope: Scope, user_id: str) -> list[tuple[str, str, str]]:
+        """Return `(name, server, tool)` of every mapping of this user that is in force, oldest first."""
         ...
 
     def close(self) -> None:

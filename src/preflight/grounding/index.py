@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from datetime import date
 from decimal import Decimal
 from functools import cached_property, lru_cache
 
 from preflight.grounding import dates, number_words, numerals, times
+from preflight.grounding.findings import Context
 from preflight.grounding.mention import Mention
 from preflight.grounding.quantities import Quantity, quantities
 from preflight.grounding.quoting import own_words
@@ -17,6 +19,8 @@ from preflight.grounding.words import Words
 MAX_MENTIONS = 50
 _MAX_TRIES = 400
 _MAX_TEXT = 1_000_000
+_MAX_RESOLVED = 4096
+_ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 _CORRECTION = re.compile(
     r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction|scratch that|wait,|actually|change (?:it|that) to|on second thought|instead)(?![^\W_])"
     r"|\b(?:nein|besser gesagt|ich meine|doch lieber|mejor|perdón|digo|quiero decir|non,|plutôt|pardon|je veux dire)(?![^\W_])|아니|정정|말고|いや|じゃなくて|ではなく|やっぱり",
@@ -30,11 +34,17 @@ class Index:
     def __init__(self, text: str, language: str) -> None:
         self.language = language
         self.text = own_words(text[:_MAX_TEXT])
+        self._resolved: dict[tuple[object, Context], tuple[tuple[date, ...], str | None]] = {}
 
     @cached_property
     def words(self) -> Words:
         """The words of the text."""
         return Words(self.text)
+
+    @cached_property
+    def lowered(self) -> str:
+        """The text in ASCII lower case, code point for code point."""
+        return self.text.translate(_ASCII_LOWER)
 
     @cached_property
     def number_list(self) -> list[Mention]:
@@ -56,9 +66,26 @@ class Index:
         return list(quantities(self.text, self.number_list))
 
     @cached_property
+    def _sums(self) -> list[tuple[int, int]]:
+        return [(quantity.start, quantity.end) for quantity in self.quantities if quantity.number_end == quantity.end]
+
+    def in_sum(self, start: int, end: int) -> bool:
+        """Whether the span is only a part of a sum such as `1 hour 30 minutes`."""
+        return any(begin <= start and end <= stop and (begin, stop) != (start, end) for begin, stop in self._sums)
+
+    @cached_property
     def dates(self) -> list[Mention]:
         """Every date."""
         return dates.dates(self.text, self.language)
+
+    def resolved(self, mention: Mention, context: Context) -> tuple[tuple[date, ...], str | None]:
+        """The days that a date mention means for a request."""
+        key = (mention.key, context)
+        if key not in self._resolved:
+            if len(self._resolved) > _MAX_RESOLVED:
+                self._resolved.clear()
+            self._resolved[key] = dates.resolve(mention.key, context)  # type: ignore[arg-type]
+        return self._resolved[key]
 
     @cached_property
     def times(self) -> list[Mention]:

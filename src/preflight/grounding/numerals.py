@@ -42,7 +42,7 @@ _SCALE_WORD = "|".join(sorted((name for name in SCALES if name.isascii() or name
 _SCALE = re.compile(rf"[ \u00a0-]?(?:({_SCALE_WORD})(?![^\W_])|([만억조천백万億兆千百萬]))", re.IGNORECASE)
 _MONEY_SCALE = re.compile(r"(m|mm|b)(?![^\W_])", re.IGNORECASE)
 _CJK_TAIL = re.compile(r"[ ]?([0-9][0-9,]*)?([만천백万千百萬])?")
-_PERCENT = re.compile(r"[ \u00a0]?(?:%|percent\b|per cent\b|pct\b|prozent\b|por ciento\b|pour cent\b|퍼센트|パーセント)", re.IGNORECASE)
+PERCENT = re.compile(r"[ \u00a0]?(?:%|percent\b|per cent\b|pct\b|prozent\b|por ciento\b|pour cent\b|퍼센트|パーセント)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?![^\W_])", re.IGNORECASE)
 _NEGATIVE_WORD = re.compile(r"(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE)
 _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
@@ -137,7 +137,7 @@ def _numeral(text: str, start: int, end: int, language: str, after: str) -> Iter
         normaliser = "ordinal"
         end += 2
     yield Mention(start, end, value, normaliser, "weak" if after == "ordinal" else "stated", None, flags, others)
-    if percent := _PERCENT.match(text, end):
+    if percent := PERCENT.match(text, end):
         yield Mention(start, percent.end(), value / 100, "percent", "derived", "percent", flags, others, (start, end))
 
 
@@ -222,7 +222,7 @@ def _free_right(text: str, end: int) -> str | None:
         return ""
     after = text[end]
     if after.isalpha():
-        if is_cjk(after) or _SCALE.match(text, end) or _UNIT_AFTER.match(text, end) or _PERCENT.match(text, end):
+        if is_cjk(after) or _SCALE.match(text, end) or _UNIT_AFTER.match(text, end) or PERCENT.match(text, end):
             return ""
         if _ORDINAL.match(text, end):
             return "ordinal"

@@ -25,9 +25,12 @@ def own_words(text: str) -> str:
     """The text with every foreign passage blanked out, length and offsets kept."""
     if not _MAYBE.search(text):
         return text
-    for start, end in foreign(text):
-        text = text[:start] + "\n" * (end - start) + text[end:]
-    return text
+    pieces, at = [], 0
+    for start, end in sorted(foreign(text)):
+        if end > at:
+            pieces += [text[at : max(at, start)], "\n" * (end - max(at, start))]
+            at = end
+    return "".join([*pieces, text[at:]])
 
 
 def foreign(text: str) -> list[tuple[int, int]]:

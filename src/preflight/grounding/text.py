@@ -103,4 +103,4 @@ def _is_joined(inside: str, rest: str) -> bool:
     if rest[0] in "-/" and rest[1:].replace("-", "").replace("/", "").isalpha():
         word = inside.split()[-1] if inside.split() else ""
         return not word.replace("-", "").replace("'", "").isalpha()
-    return any(char.isalnum() for char in rest) or rest[0] in "/\\%@_"
+    return any(char.isalnum() for char in rest) or rest[0] in "/\\%@_+#"

@@ -114,6 +114,10 @@ class Words:
             return start, end
         return self._back[start], self._back[end]
 
+    def span(self, at: int) -> tuple[int, int]:
+        """The place of one word in the original text."""
+        return self.original(self.starts[at], self.ends[at])
+
     def at(self, offset: int) -> int:
         """The index of the word that starts at this offset or after it."""
         if self._back is not None:
@@ -140,3 +144,9 @@ def _composed(text: str) -> tuple[str, list[int] | None]:
         at = stop
     back.append(len(text))
     return "".join(out), back
+
+
+@lru_cache(maxsize=4096)
+def split_plain(value: str) -> tuple[str, ...]:
+    """The words of a value as the index splits those of a text."""
+    return tuple(Words(value).words)

@@ -101,7 +101,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lookup ran and found no slots (R-25). `call_arguments` is set only when the call may run.
     """
 
-    schema_version: str = SCHEMA_VERSION
+    schema_version: str
     action_key: str | None
     phase: Phase | None
     fixed: Fixed | None

@@ -45,3 +45,13 @@ class Located(msgspec.Struct, frozen=True, omit_defaults=True):
     end: int
     pointer: str = ""
     parts: tuple[Located, ...] = ()
+
+
+class NotGrounded(msgspec.Struct, frozen=True):
+    """The user's words do not confirm the value: why (a short stable code), and words that come near.
+
+    `mentions` may be shown in the question as the user's own earlier words, never as a candidate (R-9, R-51).
+    """
+
+    reason: str | None = None
+    mentions: tuple[Evidence, ...] = ()

@@ -61,12 +61,23 @@ def _check_text(text: str, where: str) -> None:
         raise InvalidInput(where, "a lone surrogate in a string", "send valid Unicode") from None
 
 
-def _finite(value: float | Decimal, where: str, digits: int) -> float | Decimal:
+def _finite(value: float | Decimal, where: str, digits: int) -> int | float:
     if not math.isfinite(value):
         raise InvalidInput(where, "not a finite number", "send a number or a string")
-    if type(value) is Decimal and abs(value.adjusted()) > digits:
+    if type(value) is float:
+        return value
+    return exact_number(value, where, digits)  # type: ignore[arg-type]
+
+
+def exact_number(value: Decimal, where: str, digits: int) -> int | float:
+    """Return the int or float that stands for exactly this decimal; refuse one that would be rounded (R-47)."""
+    if abs(value.adjusted()) > digits:
         raise InvalidInput(where, f"a number of more than {digits} digits", "send it as a string")
-    return value
+    if value == value.to_integral_value():
+        return int(value)
+    if Decimal(repr(float(value))) != value:
+        raise InvalidInput(where, "a number that cannot be carried exactly", "send it as a string")
+    return float(value)
 
 
 def thaw(value: object) -> object:
@@ -82,7 +93,7 @@ def thaw(value: object) -> object:
 def is_number(value: object) -> bool:
     """Whether a value is a JSON number; booleans are not (R-47)."""
     kind = type(value)
-    return kind is int or kind is float or kind is Decimal
+    return kind is int or kind is float
 
 
 def same_value(left: object, right: object) -> bool:

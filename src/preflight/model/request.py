@@ -43,7 +43,11 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one decision is made from, deeply frozen. Build it with `Request.parse`."""
+    """Everything one decision is made from, deeply frozen. Build it with `Request.parse`.
+
+    `asked` counts how often each slot was asked for in this call; the shell fills it from the stored
+    questions (R-94).
+    """
 
     utterance: Utterance
     tool: Tool
@@ -58,6 +62,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     intent_attempt: int = 0
     tool_attempt: int = 0
     trigger: object = None
+    asked: Mapping[str, int] = MappingProxyType({})
 
     @property
     def user_id(self) -> str:
@@ -100,7 +105,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             fixed_pre_set=_object(frozen, "fixed_pre_set"),
             measured_data=_object(frozen, "measured_data"),
             prior_execution_state=frozen.get("prior_execution_state"),
-            user_checklist=_array(frozen, "user_checklist"),
+            user_checklist=_checklist(frozen.get("user_checklist")),
             user_answers=_object(frozen, "user_answers"),
             checklist_answers=_object(frozen, "checklist_answers"),
             intent_attempt=_attempt(frozen.get("intent_attempt")),
@@ -191,13 +196,11 @@ def _object(given: Mapping[str, object], key: str) -> Mapping[str, object]:
     return value
 
 
-def _array(given: Mapping[str, object], key: str) -> tuple[object, ...]:
-    value = given.get(key)
-    if value is None:
+def _checklist(given: object) -> tuple[object, ...]:
+    """A checklist that is no list is one item without an id, so that the run holds (R-20)."""
+    if given is None:
         return ()
-    if type(value) is not tuple:
-        raise InvalidInput(key, f"a `{type(value).__name__}`", "send a list or leave it out")
-    return value
+    return given if type(given) is tuple else (given,)
 
 
 def request_digest(request: Request) -> str:

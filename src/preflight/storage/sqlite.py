@@ -119,8 +119,6 @@ class SqliteStorage:
         found = self._file.writing(lambda db: _insert(db, row), durable=durable)
         if found is None:
             return self._appended_before(record.record_id, durable=durable)
-        if found % sqlite_audit.BATCH == 0:
-            self._catalogue_early()
         return _just_stored(found, record, row)
 
     def _appended_before(self, record_id: str, *, durable: bool) -> Stored:
@@ -195,7 +193,7 @@ class SqliteStorage:
         """
         statement, wanted = sqlite_audit.search(query)
         while self._file.reading(sqlite_audit.behind):
-            self._catalogue()
+            self._file.transaction(sqlite_audit.catch_up, durable=False)
         return self._pages(statement, wanted, query.limit)
 
     def _pages(self, statement: str, wanted: Iterable[object], limit: int) -> Iterator[Stored]:
@@ -206,15 +204,6 @@ class SqliteStorage:
             if len(page) < _PAGE:
                 return
             before, left = page[-1].seq, left - len(page)
-
-    def _catalogue(self) -> None:
-        self._file.transaction(sqlite_audit.catch_up, durable=False)
-
-    def _catalogue_early(self) -> None:
-        try:
-            self._catalogue()
-        except StorageError:
-            return  # the record is stored; the next search catches up, or says why it cannot
 
     # questions
 

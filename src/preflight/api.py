@@ -1,0 +1,292 @@
+"""The public calls: `create_preflight`, `Preflight` and `AsyncPreflight`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+import msgspec
+
+from preflight.clock import SystemClock
+from preflight.errors import AnswerRefused, ConstructionError, InvalidInput
+from preflight.executor import AsyncCall, Call, Executor
+from preflight.gate import Given, Ready, Shell
+from preflight.guard import Guard
+from preflight.hooks.protocol import OPTIONAL
+from preflight.hooks.table import collect
+from preflight.limits import DEFAULT, Limits
+from preflight.model.decision import Decision
+from preflight.model.question import Answer, Question
+from preflight.model.record import Record
+from preflight.model.request import Scope
+from preflight.model.rules import ToolRules
+from preflight.model.tool import Tool
+from preflight.ports import Clock, Storage
+from preflight.questions import Questions
+from preflight.recovery import Recovery
+from preflight.results import Accepted, Checked, Claimed, Executable, Executed, Execution, Failed, InDoubt, Refused
+from preflight.rulebook import Rulebook
+from preflight.storage import open_storage
+
+NO_RULES: Mapping[tuple[str, str], ToolRules] = MappingProxyType({})
+
+
+class _Parts:
+    """What both faces are made of; shared so that they cannot drift apart."""
+
+    def __init__(
+        self,
+        hooks: object,
+        storage: Storage,
+        *,
+        strict: bool,
+        clock: Clock,
+        rules: Mapping[tuple[str, str], ToolRules],
+        limits: Limits,
+        store_instruction: bool,
+        hook_seconds: Mapping[str, float] | None,
+    ) -> None:
+        table, unsafe = collect(hooks, strict=strict)
+        rulebook = Rulebook(rules, limits, frozenset(table) & frozenset(OPTIONAL))
+        self.unsafe_defaults = unsafe
+        self.storage = storage
+        self.clock = clock
+        self._guard = Guard(table, limits, hook_seconds)
+        self._shell = Shell(storage, clock, limits, rulebook, store_instruction=store_instruction)
+        self._executor = Executor(storage, clock, limits, lambda: rulebook.digest)
+        self._questions = Questions(storage, clock)
+        self._recovery = Recovery(storage, clock)
+
+    def pending(self, scope: Scope | None = None) -> list[Question]:
+        """Return the open questions, oldest first; those of one scope, or of all."""
+        return self._questions.open(scope)
+
+    def get_prior_execution_state(
+        self, *, user_id: str, action_key: str, tool: Tool | Mapping[str, object], scope: Scope = Scope()
+    ) -> Record | None:
+        """Return the latest executed record of this user, key, tool and scope (R-42), or None."""
+        fingerprint = Tool.from_mcp(tool).fingerprint
+        stored = self.storage.latest_executed(scope, user_id, action_key, fingerprint)
+        return None if stored is None else stored.record
+
+    def claim(
+        self, decision: Executable | str, tool: Tool | Mapping[str, object] | None = None
+    ) -> Claimed | Refused:
+        """Start a decision without handing over the callable: only one caller ever gets a `Claimed`.
+
+        Call the tool with exactly `claimed.call`, once, then `settle` or `fail` it.
+        """
+        return self._executor.claim(_id_of(decision), _tool(tool))
+
+    def settle(self, claimed: Claimed, result: object = None) -> Executed | Failed | InDoubt:
+        """Record what the provider returned for a claimed call."""
+        return self._executor.settle(claimed, result)
+
+    def fail(self, claimed: Claimed, fault: BaseException | str, *, refused: bool = False) -> Failed | InDoubt:
+        """Record that a claimed call raised; `refused` says that the provider did nothing (R-76)."""
+        return self._executor.fail(claimed, fault, refused=refused)
+
+    def resolve(
+        self, decision_id: str, outcome: Literal["executed", "failed"], *, by: str, evidence: str
+    ) -> Record:
+        """Settle a call in doubt by what a person or a measurement found; it is never called again (R-75)."""
+        return self._recovery.resolve(decision_id, outcome, by=by, evidence=evidence)
+
+    def in_doubt(self) -> list[Record]:
+        """Return the starts that have no outcome, and the doubts nobody settled."""
+        return self._recovery.in_doubt()
+
+    def close(self) -> None:
+        """Release the storage."""
+        self.storage.close()
+
+    def _prepared(self, given: Given) -> Ready | Checked:
+        """Read a request for `check`: a finished verdict when it is malformed or was decided before."""
+        try:
+            ready = self._shell.read(given)
+        except InvalidInput as fault:
+            return self._shell.refuse(given, fault)
+        return self._shell.earlier(ready) or ready
+
+
+class Preflight(_Parts):
+    """The gate and the executor for synchronous programs. Safe to use from many threads.
+
+    Build it with `create_preflight`.
+    """
+
+    def check(self, request: Given) -> Checked:
+        """Decide a proposed call, record the verdict and return it. Never raises.
+
+        Repeating a check with the same `call_id` and facts returns the same verdict; answers given
+        meanwhile are facts, so the check after an answer decides anew. Whatever goes wrong ends in `Held`.
+        """
+        try:
+            prepared = self._prepared(request)
+            if not isinstance(prepared, Ready):
+                return prepared
+            return self._shell.conclude(prepared, self._guard.drive(prepared.path()))
+        except Exception as fault:  # noqa: BLE001  R-31: ends in hold
+            return self._shell.unrecorded(fault)
+
+    def run_preflight(self, request: Given) -> Decision:
+        """Decide without recording: for looking. Nothing can be executed from it.
+
+        Raises InvalidInput for a malformed request.
+        """
+        ready = self._shell.read(request)
+        driven = self._guard.drive(ready.path())
+        if driven.interrupt is not None:
+            raise driven.interrupt
+        return driven.decision
+
+    def run_preflight_and_record(self, request: Given) -> Checked:
+        """Decide and record; like `check`, but a malformed request or a failing store raises."""
+        ready = self._shell.read(request)
+        return self._shell.conclude(ready, self._guard.drive(ready.path()))
+
+    def record_execution_state(self, request: Given, decision: Decision) -> Checked:
+        """Record a decision that `run_preflight` made of this request."""
+        return self._shell.record(self._shell.read(request), decision)
+
+    def answer(
+        self, question_id: str, values: Mapping[str, object], *, person: str, channel: str = "api"
+    ) -> Checked | Accepted:
+        """Answer a question once and repeat its run.
+
+        `values` maps asked slots to values (None: there is none), item ids to True, or `restatement` to
+        text. `person` must be the user who was asked. Raises AnswerRefused saying what does not fit.
+        Returns `Accepted` when the request is not at hand: check the same call again.
+        """
+        question, answer = self._questions.take(question_id, values, person=person, channel=channel)
+        request = self._shell.repeated(question, answer)
+        return Accepted(question_id, question.call_id) if request is None else self.check(request)
+
+    def execute_if_ready(
+        self, decision: Executable | str, call: Call, *, tool: Tool | Mapping[str, object] | None = None
+    ) -> Execution:
+        """Execute a recorded decision at most once; only its id is used, the arguments come from the record.
+
+        `call` is given a `ToolCall` and returns the provider's result; it raises ProviderError when the
+        provider refused. `tool` is the tool as its server lists it now: a change refuses the start (R-74).
+        """
+        return self._executor.execute(_id_of(decision), call, _tool(tool))
+
+
+class AsyncPreflight(_Parts):
+    """The gate and the executor for programs on an event loop; the names of `Preflight`.
+
+    Hooks may be coroutines. Storage work runs on threads, so that a busy disk does not stop the loop.
+    """
+
+    async def check(self, request: Given) -> Checked:
+        """Decide a proposed call, record the verdict and return it; see `Preflight.check`."""
+        try:
+            prepared = await asyncio.to_thread(self._prepared, request)
+            if not isinstance(prepared, Ready):
+                return prepared
+            driven = await self._guard.drive_async(prepared.path())
+            return await asyncio.to_thread(self._shell.conclude, prepared, driven)
+        except Exception as fault:  # noqa: BLE001  R-31: ends in hold
+            return self._shell.unrecorded(fault)
+
+    async def run_preflight(self, request: Given) -> Decision:
+        """Decide without recording; see `Preflight.run_preflight`."""
+        ready = await asyncio.to_thread(self._shell.read, request)
+        driven = await self._guard.drive_async(ready.path())
+        if driven.interrupt is not None:
+            raise driven.interrupt
+        return driven.decision
+
+    async def run_preflight_and_record(self, request: Given) -> Checked:
+        """Decide and record; see `Preflight.run_preflight_and_record`."""
+        ready = await asyncio.to_thread(self._shell.read, request)
+        driven = await self._guard.drive_async(ready.path())
+        return await asyncio.to_thread(self._shell.conclude, ready, driven)
+
+    async def record_execution_state(self, request: Given, decision: Decision) -> Checked:
+        """Record a decision that `run_preflight` made of this request."""
+        ready = await asyncio.to_thread(self._shell.read, request)
+        return await asyncio.to_thread(self._shell.record, ready, decision)
+
+    async def answer(
+        self, question_id: str, values: Mapping[str, object], *, person: str, channel: str = "api"
+    ) -> Checked | Accepted:
+        """Answer a question once and repeat its run; see `Preflight.answer`."""
+        question, answer = await asyncio.to_thread(
+            lambda: self._questions.take(question_id, values, person=person, channel=channel)
+        )
+        request = self._shell.repeated(question, answer)
+        return Accepted(question_id, question.call_id) if request is None else await self.check(request)
+
+    async def execute_if_ready(
+        self, decision: Executable | str, call: AsyncCall, *, tool: Tool | Mapping[str, object] | None = None
+    ) -> Execution:
+        """Execute a recorded decision at most once; see `Preflight.execute_if_ready`. `call` is awaited."""
+        return await self._executor.execute_async(_id_of(decision), call, _tool(tool))
+
+
+def create_preflight(
+    *,
+    hooks: object,
+    storage: Storage | str | Path,
+    strict: bool = True,
+    clock: Clock | None = None,
+    rules: Mapping[tuple[str, str], ToolRules] = NO_RULES,
+    limits: Limits = DEFAULT,
+    store_instruction: bool = False,
+    hook_seconds: Mapping[str, float] | None = None,
+) -> Preflight:
+    """Build a `Preflight`.
+
+    `hooks` maps hook names to callables (or is an object that has them); `storage` is a store, a path of an
+    SQLite file or `:memory:`. `strict` refuses hooks whose default verifies nothing. `rules` maps
+    `(server, tool)` to the rules for a tool; a tool without is irreversible. `store_instruction` keeps the
+    user's words with the records and questions (R-71). `hook_seconds` overrides time limits by hook name.
+    Raises ConstructionError for anything that cannot work (R-100).
+    """
+    return Preflight(
+        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=rules, limits=limits,
+        store_instruction=store_instruction, hook_seconds=hook_seconds,
+    )  # fmt: skip
+
+
+def create_async_preflight(
+    *,
+    hooks: object,
+    storage: Storage | str | Path,
+    strict: bool = True,
+    clock: Clock | None = None,
+    rules: Mapping[tuple[str, str], ToolRules] = NO_RULES,
+    limits: Limits = DEFAULT,
+    store_instruction: bool = False,
+    hook_seconds: Mapping[str, float] | None = None,
+) -> AsyncPreflight:
+    """Build an `AsyncPreflight`; the parameters are those of `create_preflight`."""
+    return AsyncPreflight(
+        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=rules, limits=limits,
+        store_instruction=store_instruction, hook_seconds=hook_seconds,
+    )  # fmt: skip
+
+
+def _store(storage: Storage | str | Path | None) -> Storage:
+    if storage is None:
+        message = "no storage; give a path for an SQLite file, `:memory:`, or a store"
+        raise ConstructionError(message)
+    if isinstance(storage, str | Path):
+        return open_storage(storage)
+    if missing := [name for name in ("append", "claim", "finish", "get") if not callable(getattr(storage, name, None))]:
+        message = f"`{type(storage).__name__}` is no storage: it has no `{missing[0]}`"
+        raise ConstructionError(message)
+    return storage
+
+
+def _id_of(decision: Executable | str) -> str:
+    return decision if isinstance(decision, str) else decision.record.decision_id
+
+
+def _tool(tool: Tool | Mapping[str, object] | None) -> Tool | None:
+    return None if tool is None else Tool.from_mcp(tool)

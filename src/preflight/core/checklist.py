@@ -1,0 +1,52 @@
+"""Step 0 and step 5: the user's own checklist (R-20, R-61)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+import msgspec
+
+from preflight.core.needs import Failed, Need
+from preflight.model.checklist import ItemState
+from preflight.model.request import Request
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One item of the user's checklist as it was declared; an incoming status is not kept (R-61)."""
+
+    id: str
+    description: str
+
+
+def identified(declared: tuple[object, ...]) -> tuple[Item, ...] | None:
+    """Return the items, or None when one has no id of its own: nothing is computed then (R-20)."""
+    items = []
+    for item in declared:
+        if not isinstance(item, Mapping) or type(item.get("id")) is not str or not item["id"]:
+            return None
+        description = item.get("description")
+        items.append(Item(item["id"], description if type(description) is str else ""))
+    return tuple(items)
+
+
+def verify(items: tuple[Item, ...], request: Request) -> Generator[Need, object, tuple[ItemState, ...]]:
+    """Have every item verified now; anything but exactly `verified` is unverified."""
+    states = []
+    for item in items:
+        answer = yield Need("verify_user_checklist_item", (item, request), item.id)
+        states.append(_state(item, answer))
+    return tuple(states)
+
+
+def _state(item: Item, answer: object) -> ItemState:
+    if type(answer) is Failed or not (answer is None or isinstance(answer, Mapping)):
+        return ItemState(
+            item.id, item.description, "unverified", None, "definition_repair", "verify_user_checklist_item failed"
+        )
+    said = answer if isinstance(answer, Mapping) else {}
+    source, note = said.get("source"), said.get("note")
+    source = source if type(source) is str else None
+    note = note if type(note) is str else None
+    if said.get("status") == "verified" and type(said.get("status")) is str:
+        return ItemState(item.id, item.description, "verified", source, None, note)
+    return ItemState(item.id, item.description, "unverified", source, "ask_user", note)

@@ -1,0 +1,118 @@
+"""The decision path, from the request to the verdict (specification, section 4). Early exits win.
+
+`deciding` is the path itself: a generator that hands out a `Need` for each hook and returns the
+`Decision`. It is driven in two ways: by the shell, which calls the hooks, and by `decide`, the pure
+function of (request, facts, setup) that tests and replays use (R-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from preflight.core import checklist, fixed as fixed_checklist, tool_gate, verdict
+from preflight.core.lookup import Lookup
+from preflight.core.needs import Facts, Failed, Need
+from preflight.core.outcome import Run
+from preflight.core.schema import walk
+from preflight.core.setup import PLAIN, Setup
+from preflight.core.shape import RequestShape
+from preflight.core.verdict import Findings
+from preflight.model.checklist import Fixed
+from preflight.model.decision import Decision
+from preflight.model.request import Request
+from preflight.model.slot import Unsupported
+
+Path = Generator[Need, object, Decision]
+
+
+def decide(request: Request, facts: Facts, setup: Setup = PLAIN) -> Need | Decision:
+    """Decide from what is known, or say which fact is needed next. Pure, total and deterministic (R-11)."""
+    path = guarded(request, setup)
+    try:
+        need = next(path)
+        while need.id in facts:
+            need = path.send(facts[need.id])
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    return need
+
+
+def guarded(request: Request, setup: Setup = PLAIN) -> Path:
+    """Walk the decision path; anything unforeseen in it holds (R-31)."""
+    run = Run(request, setup)
+    try:
+        return (yield from _deciding(run))
+    except Exception as fault:  # noqa: BLE001  R-31: whatever it is, it ends in hold
+        return run.internal_error(fault)
+
+
+def _deciding(run: Run) -> Path:
+    request, setup = run.request, run.setup
+    items = checklist.identified(request.user_checklist)
+    if items is None:
+        return run.checklist_unidentified()  # R-20
+
+    settled = yield from fixed_checklist.settle(request)
+    if type(settled) is not Fixed:
+        return run.hook_failed("hook_failed", settled)  # R-23
+    run.fixed = settled
+    if settled.c1_when_case is None or settled.c2_user_action_name is None:
+        return run.intent_undetermined()  # R-22
+    run.phase = fixed_checklist.phase_of(request, settled.c1_when_case)
+
+    key = yield Need("build_action_key", (request, settled))
+    if type(key) is not str or not key:
+        return run.action_key_failed(key)
+    run.action_key = key
+
+    match, fault = yield from tool_gate.confirm(request, settled)
+    run.matched(match)
+    if not match.approved:
+        return run.tool_undetermined(match, fault)  # R-25
+
+    # R-26: from here on, and not before, what the provider supplies is read
+    plan = setup.plan_for(request.tool)
+    run.notes = request.tool.description
+    if "get_advisory_notes" in setup.hooks:
+        notes = yield Need("get_advisory_notes", (request.tool,))
+        run.notes = notes if type(notes) is str else ""
+    if type(plan) is Unsupported:
+        return run.schema_unsupported(plan)  # R-34
+
+    lookup = Lookup(request, setup)
+    walking = walk(plan, RequestShape(request, setup.rules))
+    try:
+        slot = next(walking)
+        while True:
+            slot = walking.send((yield from lookup.look_up(slot)))
+    except StopIteration as end:
+        walked = end.value
+    if walked.unsupported is not None:
+        return run.schema_unsupported(walked.unsupported)
+    run.walked = walked
+
+    if run.phase == "at_instruction" and not verdict.blocking(walked, run.phase) and not walked.branches:
+        return (yield from _deferring(run))
+    items_now = (yield from checklist.verify(items, request)) if run.phase == "at_trigger" else None
+    settled_all = not verdict.unknown_states(walked) and not walked.branches
+    errors = plan.validate(walked.arguments) if settled_all else ()  # R-28
+    return (yield from _rendered(run, run.judged(Findings(walked, items_now, (), errors))))
+
+
+def _deferring(run: Run) -> Path:
+    """Everything the user can say now is settled: the run waits for its trigger (R-29, R-80)."""
+    kept: object = None
+    if "build_deferred_input" in run.setup.hooks:
+        assert run.walked is not None  # noqa: S101  set just before
+        kept = yield Need("build_deferred_input", (run.request, run.fixed, run.walked.fields))
+        if type(kept) is Failed:
+            return run.hook_failed("hook_failed", fixed_checklist.BrokenHook("build_deferred_input", kept.fault))
+    return (yield from _rendered(run, run.deferred(kept)))
+
+
+def _rendered(run: Run, decision: Decision) -> Path:
+    """Let the adopter word the reason; a wording that fails leaves ours."""
+    if "format_reason" not in run.setup.hooks:
+        return decision
+    worded = yield Need("format_reason", (decision,))
+    return run.worded(decision, worded)

@@ -1,0 +1,82 @@
+"""Step 1, the fixed checklist: when, what the user called it, which tool (R-21 to R-24)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Mapping
+
+import msgspec
+
+from preflight.core.needs import Failed, Need
+from preflight.model.checklist import WHEN_CASES, Fixed, Phase, WhenCase
+from preflight.model.instruction import USER
+from preflight.model.request import Request, Utterance
+from preflight.model.trigger import Trigger
+
+
+class BrokenHook(msgspec.Struct, frozen=True):
+    """A hook that must not be answered for by anything else (R-23)."""
+
+    hook: str
+    fault: str
+
+
+def settle(request: Request) -> Generator[Need, object, Fixed | BrokenHook]:
+    """Ask the two hooks of the fixed checklist; nothing is substituted for a slot they leave open."""
+    when = yield from _when_case(request)
+    if type(when) is BrokenHook:
+        return when
+    said = yield Need("extract_user_action_name", (request.utterance,))
+    if type(said) is Failed:
+        return BrokenHook("extract_user_action_name", said.fault)
+    if said is not None and type(said) is not str:
+        return BrokenHook("extract_user_action_name", f"returned a `{type(said).__name__}`")
+    name, source = said, "instruction"
+    if not usable(name):
+        name, source = _settled_before(request.fixed_pre_set), "pre_set_data"
+    named = usable(name)
+    return Fixed(
+        c1_when_case=when,  # type: ignore[arg-type]  # narrowed above
+        c2_user_action_name=name if named else None,  # type: ignore[arg-type]
+        c3_provider_action_name=request.tool.name,
+        c2_source=source if named else None,  # type: ignore[arg-type]
+    )
+
+
+def _when_case(request: Request) -> Generator[Need, object, WhenCase | BrokenHook | None]:
+    if type(request.trigger) is Trigger:
+        return request.trigger.when_case  # R-24: a verified trigger is not classified again
+    when = yield Need("classify_when_case", (request.utterance,))
+    if type(when) is Failed:
+        return BrokenHook("classify_when_case", when.fault)
+    if when is None or (type(when) is str and when in WHEN_CASES):
+        return when  # type: ignore[return-value]
+    return BrokenHook("classify_when_case", "returned none of the four words")  # R-23: never a fallback
+
+
+def usable(name: object) -> bool:
+    """Whether a name has a character that is not space (R-21)."""
+    return type(name) is str and bool(name.strip())
+
+
+def _settled_before(fixed_pre_set: Mapping[str, object]) -> object:
+    """Return what the settings call the act, if they say so in the wrapper a user approved (R-14)."""
+    wrapper = fixed_pre_set.get("c2_user_action_name")
+    if isinstance(wrapper, Mapping) and wrapper.get("trust") == USER:
+        return wrapper.get("value")
+    return None
+
+
+def phase_of(request: Request, when: WhenCase) -> Phase:
+    """Immediate runs, and runs whose trigger fired, are at the trigger (R-24)."""
+    return "at_trigger" if when == "immediate" or type(request.trigger) is Trigger else "at_instruction"
+
+
+def intent_fingerprint(utterance: Utterance) -> str:
+    """Identify an utterance: the same words of the same user in the same scope give the same text (R-22)."""
+    whole = hashlib.sha256()
+    scope = utterance.scope
+    said = [s.text for s in utterance.segments or () if s.grounds]
+    for part in (scope.tenant, scope.conversation, utterance.user_id, *said):
+        whole.update(len(part).to_bytes(8) + part.encode())
+    return whole.hexdigest()

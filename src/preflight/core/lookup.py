@@ -1,0 +1,189 @@
+"""Step 4, lookup: a slot's value is looked up at five sources, in one order, and never made (R-40 to R-46)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+from msgspec import UNSET
+
+from preflight.core.needs import Failed, Need
+from preflight.core.pointer import descend, nearest
+from preflight.core.policy import apply_policy
+from preflight.core.setup import Setup
+from preflight.errors import InvalidInput
+from preflight.grounding import Context, support
+from preflight.model.evidence import Evidence, Located, NotGrounded
+from preflight.model.instruction import USER
+from preflight.model.json_value import freeze
+from preflight.model.request import Request
+from preflight.model.slot import SOURCES, FieldState, Route, Slot, Source
+
+ORIGINS = frozenset({"user_answer", "instruction", "pre_set_data", "measured_data"})
+NOTHING = NotGrounded()
+_PERSONAL = frozenset({"user_answer", "instruction", "pre_set_data"})
+
+
+class Lookup:
+    """The lookups of one run: what every slot of it shares."""
+
+    __slots__ = ("context", "now", "prior", "prior_at", "request", "setup")
+
+    def __init__(self, request: Request, setup: Setup) -> None:
+        """Prepare the lookups of `request`."""
+        self.request = request
+        self.setup = setup
+        self.now = request.utterance.now
+        prior = request.prior_execution_state
+        self.prior = prior_fields(prior)
+        at = prior.get("timestamp") if isinstance(prior, Mapping) else None
+        self.prior_at = at if type(at) is str else None
+        utterance = request.utterance
+        self.context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+
+    def look_up(self, slot: Slot) -> Generator[Need, object, FieldState]:
+        """Search the sources in order, then let the field policy and the slot's schema have their say."""
+        found = yield from self._search(slot)
+        if found.lookup_failed:
+            return found  # R-43: the field policy is not run
+        return (yield from apply_policy(found, slot, self.request, self.setup.rules.field(slot.name)))
+
+    def _search(self, slot: Slot) -> Generator[Need, object, FieldState]:
+        sources = self.setup.rules.field(slot.name).sources  # R-45: others are not consulted
+        why = NOTHING
+        state: FieldState | None
+        if "user_answer" in sources and (state := self._answered(slot)):
+            return state
+        if "instruction" in sources:
+            said = yield from self._said(slot)
+            if type(said) is FieldState:
+                return said
+            why = said  # type: ignore[assignment]
+        if "pre_set_data" in sources and (state := self._set_before(slot)):
+            return state
+        if "measured_data" in sources and (state := (yield from self._measured(slot))):
+            return state
+        if "prior_state" in sources and (state := self._inherited(slot)):
+            return state
+        return self._unknown(slot, why, sources)
+
+    # the sources, in their order (R-40)
+
+    def _answered(self, slot: Slot) -> FieldState | None:
+        value = descend(*nearest(self.request.user_answers, slot.path))
+        if value is not None or slot.nullable or not slot.required:
+            return self._found(slot, value, "user_answer", absent=True)
+        return self._unknown(slot, NotGrounded("none_given"), SOURCES)  # R-46: no lower source overrules the user
+
+    def _said(self, slot: Slot) -> Generator[Need, object, FieldState | NotGrounded]:
+        named = yield Need("extract_from_instruction", (slot, self.request), slot.name)
+        if type(named) is Failed:
+            return self._failed(slot, "extract_from_instruction")
+        if type(named) is NotGrounded:
+            return named
+        if named is not None and not isinstance(named, Mapping | Located):
+            return self._failed(slot, "extract_from_instruction")
+        place = located(named)
+        if place is None:
+            return NOTHING
+        # R-12: without segments there is nowhere a value could stand
+        # R-3, R-41: whoever names the place is not believed; code reads the text that stands there
+        evidence = support(self.request.segments or (), place, slot.schema, self.context)
+        if evidence is None:
+            return NOTHING
+        if evidence.grade in ("weak", "carried"):  # R-51
+            return NotGrounded(evidence.grade, (evidence,))
+        return self._known(slot, place.value, "instruction", evidence=evidence)
+
+    def _set_before(self, slot: Slot) -> FieldState | None:
+        wrapper, inner = nearest(self.request.pre_set_data, slot.path)
+        if not isinstance(wrapper, Mapping) or wrapper.get("trust") != USER:
+            return None  # R-14
+        origin = wrapper.get("origin")
+        value = descend(wrapper.get("value", UNSET), inner)
+        return self._found(slot, value, "pre_set_data", origin if type(origin) is str else None)
+
+    def _measured(self, slot: Slot) -> Generator[Need, object, FieldState | None]:
+        measured = yield Need("measure_from_environment", (slot, self.request), slot.name)
+        if type(measured) is Failed:
+            return self._failed(slot, "measure_from_environment")
+        if not isinstance(measured, Mapping) or measured.get("valid") is not True:
+            return None  # R-15
+        by = measured.get("by")
+        return self._found(slot, measured.get("value", UNSET), "measured_data", by if type(by) is str else None)
+
+    def _inherited(self, slot: Slot) -> FieldState | None:
+        prior = self.prior.get(slot.name)
+        first = prior.get("origin_source") if prior is not None else None
+        if prior is None or prior.get("status") != "known" or first not in ORIGINS or prior.get("value") is None:
+            return None
+        return self._known(slot, prior["value"], "prior_state", self.prior_at, first=first)  # R-4
+
+    # what comes of a search
+
+    def _found(
+        self, slot: Slot, value: object, source: Source, origin: str | None = None, *, absent: bool = False
+    ) -> FieldState | None:
+        """Take a value as it was found; only where a person may say so is None an answer (R-46)."""
+        if value is UNSET or (value is None and not absent):
+            return None
+        if value is None:
+            return FieldState(slot.name, "null", source, source, self.now, None, origin)
+        return self._known(slot, value, source, origin)
+
+    def _known(
+        self,
+        slot: Slot,
+        value: object,
+        source: Source,
+        origin: str | None = None,
+        *,
+        evidence: Evidence | None = None,
+        first: str | None = None,
+    ) -> FieldState:
+        try:
+            value = freeze(value, slot.name)
+        except InvalidInput:  # what a hook brought is no JSON value
+            return self._failed(slot, source)
+        return FieldState(slot.name, "known", source, first or source, self.now, value, origin, evidence)
+
+    def _failed(self, slot: Slot, hook: str) -> FieldState:
+        """A broken lookup settles the slot: no lower source may stand in for it (R-43)."""
+        return FieldState(
+            slot.name, "unknown", None, None, self.now,
+            note=f"{hook} failed", route="definition_repair", lookup_failed=True,
+        )  # fmt: skip
+
+    def _unknown(self, slot: Slot, why: NotGrounded, sources: tuple[Source, ...]) -> FieldState:
+        return FieldState(
+            slot.name, "unknown", None, None, self.now,
+            note=why.reason, route=_route(sources), mentions=why.mentions,
+        )  # fmt: skip
+
+
+def _route(sources: tuple[Source, ...]) -> Route:
+    """Where nothing was found: to the user, unless only systems may know (R-45)."""
+    if not _PERSONAL.isdisjoint(sources):
+        return "ask_user"
+    return "system_lookup" if sources else "definition_repair"
+
+
+def located(named: object) -> Located | None:
+    """Read the place a hook names: `{value, segment_index, span: [start, end]}` or a `Located` (R-41)."""
+    if type(named) is Located:
+        return named
+    if not isinstance(named, Mapping):
+        return None
+    span, value = named.get("span"), named.get("value")
+    if type(span) not in (list, tuple) or len(span) != 2 or value is None:  # type: ignore[arg-type]
+        return None
+    return Located(value, named.get("segment_index"), *span)  # type: ignore[arg-type,misc]
+
+
+def prior_fields(prior: object) -> Mapping[str, Mapping[str, object]]:
+    """Return the fields of a prior run by name; only an executed run counts (R-42)."""
+    if not isinstance(prior, Mapping) or prior.get("execution_decision") != "executed":
+        return {}
+    fields = prior.get("fields")
+    if type(fields) is not tuple:
+        return {}
+    return {f["name"]: f for f in fields if isinstance(f, Mapping) and type(f.get("name")) is str}

@@ -1,0 +1,168 @@
+"""One run, and the decisions it may end in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET
+
+from preflight.core.fixed import BrokenHook, intent_fingerprint
+from preflight.core.needs import Failed
+from preflight.core.schema import Walked
+from preflight.core.setup import Setup
+from preflight.core.verdict import Findings, judge, unknown_states
+from preflight.core.wording import message_for, reason_of
+from preflight.model.checklist import Fixed, ItemState, Match, Phase
+from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, ExecutionDecision, Gate, GateKind
+from preflight.model.request import Request
+from preflight.model.slot import Unsupported
+
+
+class Run:
+    """What is known so far in one run; each method ends it in a decision that says just that."""
+
+    __slots__ = ("action_key", "fixed", "notes", "phase", "request", "setup", "walked")
+
+    def __init__(self, request: Request, setup: Setup) -> None:
+        """Begin a run: nothing is settled."""
+        self.request = request
+        self.setup = setup
+        self.fixed: Fixed | None = None
+        self.phase: Phase | None = None
+        self.action_key: str | None = None
+        self.notes = ""
+        self.walked: Walked | None = None
+
+    def matched(self, match: Match) -> None:
+        """Write the tool gate's answer into the fixed checklist, on both paths (R-25)."""
+        fixed = self.fixed
+        assert fixed is not None  # noqa: S101  the tool gate comes after the fixed checklist
+        self.fixed = Fixed(
+            fixed.c1_when_case, fixed.c2_user_action_name, fixed.c3_provider_action_name, fixed.c2_source, match
+        )
+
+    # gates before any value is looked up
+
+    def checklist_unidentified(self) -> Decision:
+        """Hold: an item of the user checklist cannot be told apart (R-20)."""
+        return self._stopped("hold", Gate(kind="checklist_unidentified"))
+
+    def intent_undetermined(self) -> Decision:
+        """Ask what should be done, or hold when that was asked often enough (R-22)."""
+        asked, limit = self.request.intent_attempt, self.setup.limits.intent_attempts
+        exhausted = asked >= limit
+        kind: GateKind = "intent_undetermined_exhausted" if exhausted else "intent_undetermined"
+        gate = Gate(
+            kind=kind,
+            user_message=message_for(kind) or UNSET,
+            next_intent_attempt=None if exhausted else asked + 1,
+            intent_fingerprint=intent_fingerprint(self.request.utterance),
+        )
+        return self._stopped("hold" if exhausted else "ask_user", gate)
+
+    def tool_undetermined(self, match: Match, fault: str | None) -> Decision:
+        """Ask for the act to be said again, or hold; the candidate goes to the logs only (R-25)."""
+        asked, limit = self.request.tool_attempt, self.setup.limits.tool_attempts
+        exhausted = asked >= limit
+        kind: GateKind = "tool_undetermined_exhausted" if exhausted else "tool_undetermined"
+        diag = Diagnostics(
+            candidate_tool=self.request.tool.name,
+            user_action=self.fixed.c2_user_action_name if self.fixed else None,
+            reason=match.reason,
+            fault=fault,
+        )
+        gate = Gate(
+            kind=kind,
+            user_message=message_for(kind) or UNSET,
+            next_tool_attempt=None if exhausted else asked + 1,
+            diag=diag,
+        )
+        return self._stopped("hold" if exhausted else "ask_user", gate)
+
+    def hook_failed(self, kind: GateKind, broken: BrokenHook) -> Decision:
+        """Hold: a hook failed that nothing may stand in for (R-23)."""
+        diag = Diagnostics(hook=broken.hook, fault=broken.fault)
+        return self._stopped("hold", Gate(kind=kind, route="definition_repair", diag=diag))
+
+    def action_key_failed(self, returned: object) -> Decision:
+        """Hold: runs of this action could not be told from others (R-23)."""
+        fault = returned.fault if type(returned) is Failed else f"returned a `{type(returned).__name__}`"
+        return self.hook_failed("action_key_failed", BrokenHook("build_action_key", fault))
+
+    def schema_unsupported(self, why: Unsupported) -> Decision:
+        """Hold: what the tool requires cannot be read (R-34)."""
+        gate = Gate(
+            kind="schema_unsupported",
+            route="definition_repair",
+            payload_errors=(f"`{why.at or '/'}`: {why.what}",),
+        )
+        return self._stopped("hold", gate)
+
+    def internal_error(self, fault: Exception) -> Decision:
+        """Hold: an unforeseen fault; its text is for the logs (R-31)."""
+        diag = Diagnostics(fault=f"{type(fault).__name__}: {fault}")
+        self.walked = None
+        return self._stopped("hold", Gate(kind="internal_error", route="definition_repair", diag=diag))
+
+    # after the lookup
+
+    def judged(self, found: Findings) -> Decision:
+        """Decide at the value gate (R-30)."""
+        decision, gate = judge(found, self.phase, self.request.asked, self.setup.rules.value_asks)
+        arguments = found.walked.arguments if decision == "execute" else None
+        return self._looked_up(decision, gate, found.items, arguments)
+
+    def deferred(self, kept: object) -> Decision:
+        """Wait for the trigger with what the user said (R-29)."""
+        return self._looked_up("deferred", None, None, None, kept)
+
+    def worded(self, decision: Decision, reason: object) -> Decision:
+        """Put the adopter's wording in place of ours when it is one."""
+        return msgspec.structs.replace(decision, reason=reason) if type(reason) is str else decision
+
+    def _looked_up(
+        self,
+        decision: ExecutionDecision,
+        gate: Gate | None,
+        items: tuple[ItemState, ...] | None,
+        arguments: Mapping[str, object] | None,
+        deferred_input: object = None,
+    ) -> Decision:
+        walked = self.walked
+        assert walked is not None  # noqa: S101  the lookup ran
+        return Decision(
+            schema_version=SCHEMA_VERSION,
+            action_key=self.action_key,
+            phase=self.phase,
+            fixed=self.fixed,
+            fields=walked.fields,
+            advisory_notes=self.notes,
+            user_checklist=items,
+            unknown_count=len(unknown_states(walked)),
+            unverified_checklist_count=None if items is None else sum(i.status != "verified" for i in items),
+            gate=gate,
+            execution_decision=decision,
+            reason=reason_of(gate, decision),
+            extra_fields=walked.extra_fields,
+            dropped_claims=walked.dropped,
+            allowed_claims=walked.allowed,
+            call_arguments=arguments,
+            deferred_input=deferred_input,
+        )
+
+    def _stopped(self, decision: ExecutionDecision, gate: Gate) -> Decision:
+        return Decision(
+            schema_version=SCHEMA_VERSION,
+            action_key=self.action_key,
+            phase=self.phase,
+            fixed=self.fixed,
+            fields=None,  # R-25: no decision about values was made
+            advisory_notes=self.notes,
+            user_checklist=None,
+            unknown_count=None,
+            unverified_checklist_count=None,
+            gate=gate,
+            execution_decision=decision,
+            reason=reason_of(gate, decision),
+        )

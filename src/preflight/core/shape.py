@@ -1,0 +1,42 @@
+"""What the walk over a schema may ask about structure: what is claimed, answered or set (R-33, R-36)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import UNSET
+
+from preflight.core.pointer import Path, descend, nearest
+from preflight.model.instruction import USER
+from preflight.model.request import Request
+from preflight.model.rules import ToolRules
+
+
+class RequestShape:
+    """The structure a request proposes. It decides which slots there are, never what is in them."""
+
+    __slots__ = ("_request", "_rules")
+
+    def __init__(self, request: Request, rules: ToolRules) -> None:
+        """Read the structure of `request` under `rules`."""
+        self._request = request
+        self._rules = rules
+
+    def claim(self, path: Path) -> object:
+        """Return what the model proposes at `path`, or UNSET."""
+        return descend(self._request.claims, path)
+
+    def offered(self, path: Path) -> object:
+        """Return what the user's answers or approved settings hold at `path`, or UNSET."""
+        answered = descend(*nearest(self._request.user_answers, path))
+        if answered is not UNSET:
+            return answered
+        wrapper, inner = nearest(self._request.pre_set_data, path)
+        if isinstance(wrapper, Mapping) and wrapper.get("trust") == USER:
+            return descend(wrapper.get("value", UNSET), inner)
+        return UNSET
+
+    def optional(self, name: str) -> Literal["drop", "ask", "allow"]:
+        """Return what becomes of an optional claim that no source confirms."""
+        return self._rules.optional(name)

@@ -1,0 +1,35 @@
+"""The slots of a request with their schemas: what a question and the grounding of a whole call need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from preflight.core.schema import Plan, walk
+from preflight.core.shape import RequestShape
+from preflight.model.decision import Decision
+from preflight.model.request import Request
+from preflight.model.rules import ToolRules
+from preflight.model.slot import FieldState, Slot
+
+
+def slots_of(
+    request: Request, plan: Plan, rules: ToolRules, states: Mapping[str, FieldState] = {}
+) -> dict[str, Slot]:
+    """Walk the schema with the given states, everything else unknown, and return the slots it yields by name."""
+    walking = walk(plan, RequestShape(request, rules))
+    found: dict[str, Slot] = {}
+    try:
+        slot = next(walking)
+        while True:
+            found[slot.name] = slot
+            slot = walking.send(states.get(slot.name) or FieldState(slot.name, "unknown", None, None, ""))
+    except StopIteration:
+        return found
+
+
+def open_slots(request: Request, decision: Decision, plan: Plan, rules: ToolRules) -> dict[str, Slot]:
+    """Return, by name, every slot that a decision did not settle; alternatives of a branch included."""
+    states = {state.name: state for state in (*(decision.fields or ()), *decision.extra_fields)}
+    settled = {name for name, state in states.items() if state.settled}
+    slots = slots_of(request, plan, rules, states)
+    return {name: slot for name, slot in slots.items() if name not in settled}

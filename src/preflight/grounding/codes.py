@@ -1,0 +1,93 @@
+"""Codes and names of one thing, and cities with the state or country they lie in: lookups over the tables."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from preflight.grounding.tables.cities import SAME_CITY, US_CITIES, WORLD_CITIES
+from preflight.grounding.tables.codes import COUNTRIES, CURRENCIES, LANGUAGES, STATES
+
+Names = tuple[str, ...]
+_KINDS = {
+    "state": STATES,
+    "country": COUNTRIES,
+    "currency": CURRENCIES,
+    "language": LANGUAGES,
+}
+_HINT_WORDS = {
+    "state": "state states province region".split(),
+    "country": "country countries nation nationality".split(),
+    "currency": "currency currencies".split(),
+    "language": "language languages lang locale".split(),
+}
+
+
+@cache
+def _table(kind: str) -> dict[str, tuple[Names, Names]]:
+    table: dict[str, tuple[Names, Names]] = {}
+    for codes, names in _KINDS[kind]:
+        for key in (*codes, *names):
+            table.setdefault(key.lower(), (codes, names))
+    return table
+
+
+@cache
+def _city_names() -> dict[str, Names]:
+    return {name: group for group in SAME_CITY for name in group}
+
+
+def other_names(value: str, words: frozenset[str]) -> list[tuple[str, str]]:
+    """Other names of what the value names, each with the table it is from.
+
+    `words` are the field's own; two-letter codes mean several things, so a code is read only by the
+    table that the field asks for, and a name by any.
+    """
+    found: list[tuple[str, str]] = []
+    key = value.strip().lower()
+    asked = [kind for kind, hints in _HINT_WORDS.items() if not words.isdisjoint(hints)]
+    for kind in asked or _KINDS:
+        row = _table(kind).get(key)
+        if row is None or (len(key) < 3 and kind not in asked):
+            continue
+        codes, names = row
+        found.extend((name, kind) for name in names if name.lower() != key)
+        found.extend((code, kind) for code in codes if code.lower() != key)
+    found.extend((name, "city") for name in _city_names().get(key, ()) if name != key)
+    return found
+
+
+def city_forms(value: str) -> list[str]:
+    """The city's name and its other names."""
+    key = value.strip().lower()
+    return [value.strip(), *(name for name in _city_names().get(key, ()) if name != key)]
+
+
+def lies_in(city: str, region: str) -> bool:
+    """Whether the table puts the city into the state or country that is named by code or name."""
+    key = region.strip().rstrip(".").lower()
+    for name in city_forms(city):
+        state = US_CITIES.get(name.lower())
+        if state and (_same("state", state, key) or _same("country", "US", key)):
+            return True
+        country = WORLD_CITIES.get(name.lower())
+        if country and _same("country", country, key):
+            return True
+        if country == "GB" and key in ("england", "scotland", "wales", "northern ireland"):
+            return True
+    return False
+
+
+def _same(kind: str, code: str, key: str) -> bool:
+    row = _table(kind).get(key)
+    return row is not None and code in row[0]
+
+
+def region_forms(region: str) -> list[str]:
+    """The names and codes of a state or country, the given one first."""
+    key = region.strip().rstrip(".").lower()
+    forms = [region.strip()]
+    for kind in ("state", "country"):
+        row = _table(kind).get(key)
+        if row:
+            forms.extend(name for name in (*row[1], *row[0]) if name.lower() != key)
+    return forms

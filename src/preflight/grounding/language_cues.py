@@ -1,0 +1,52 @@
+"""What the words round a mention do to it: negate, hedge, leave open, take back (R-53, bad input 51)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from preflight.grounding.place import Place
+from preflight.model.evidence import Evidence
+
+_REFUSED = re.compile(
+    r"(?:(?<!i )(?<!we )(?<!they )(?<!you )\b(?:don['’]?t|do not|never)\s(?!forget|worry|hesitate|only|just)(?:[^\W\d_]+\s){1,2}(?:to |the |a |an |any |my |at |in |for |from )?"
+    r"|\b(?:but |and |, ?)?not\s(?:to |for |from |in |at |on |with |the |a |an )?"
+    r"|\b(?:except(?: for)?|excluding|instead of|rather than|other than|anything but|anyone but|avoid|skip)\s(?:to |for |from |the |a |an )?"
+    r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|en vez de|sauf|pas)\s(?:an |auf |a |à |el |la |le |den |die |das )?)['\"“]?$",
+    re.IGNORECASE,
+)
+_REFUSED_AFTER = re.compile(r"['\"”]?\s?(?:말고|빼고|제외|ではなく|じゃなくて|以外)")
+_BOUND = re.compile(r"\b(?:not|no|nicht|no)\s(?:more|less|fewer|over|under|above|below|exceed\w*|greater|later|earlier|mehr)\b", re.IGNORECASE)
+_HEDGE = re.compile(r"\b(?:roughly|about|around|approximately|approx\.?|maybe|perhaps|some|circa|ungefähr|etwa|unos|unas|environ|~)\s?$|(?:약|대략|約)\s?$", re.IGNORECASE)
+_OR_AFTER = re.compile(r"[^\W\d_%°]{0,12}[ ]?,?\s?(?:or(?! rather)|oder|ou|또는|아니면|か|または)\s(?:the |on |at |a )?|\s?(?:아니면|또는|か|または)\s?", re.IGNORECASE)
+_OR_BEFORE = re.compile(r"\b(?:or|oder|ou|또는|아니면|または)\s(?:the |on |at |a )?[$€£¥₩]?$|(?:아니면|또는|か|または)\s?$", re.IGNORECASE)
+_WINDOW = 48
+
+
+def refused(found: Evidence, place: Place) -> bool:
+    """Whether the words just before name the value to be left out: `but not to X`, `never delete X`."""
+    text = place.index.text
+    before = text[max(0, found.start - _WINDOW) : found.start]
+    if _REFUSED_AFTER.match(text, found.end):
+        return True
+    match = _REFUSED.search(before)
+    return match is not None and not _BOUND.search(before[match.start() :] + found.matched_text[:12])
+
+
+def hedged(found: Evidence, place: Place) -> bool:
+    """Whether the user called the value rough; it is flagged, and stays the user's value."""
+    return _HEDGE.search(place.index.text[max(0, found.start - 24) : found.start]) is not None
+
+
+def open_choice(found: Evidence, place: Place, others: Sequence[tuple[int, int]]) -> bool:
+    """Whether another value of the kind stands on the other side of an `or` (R-53)."""
+    text = place.index.text
+    after = _OR_AFTER.match(text, found.end)
+    if after and any(0 <= start - after.end() <= 1 for start, _ in others):
+        return True
+    before = _OR_BEFORE.search(text, max(0, found.start - 24), found.start)
+    return before is not None and any(0 <= before.start() - end <= 14 and not _breaks(text[end : before.start()]) for _, end in others)
+
+
+def _breaks(gap: str) -> bool:
+    return any(char in ".;!?\n" for char in gap)

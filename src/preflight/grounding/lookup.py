@@ -1,0 +1,35 @@
+"""One leaf's mentions: the claim and the field choose the way of reading (R-50)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from preflight.grounding.field import Field
+from preflight.grounding.findings import Context
+from preflight.grounding.place import Place
+from preflight.grounding.read_date import parse_claim, read_moment
+from preflight.grounding.read_number import as_decimal, read_number
+from preflight.grounding.read_option import read_boolean
+from preflight.grounding.read_string import labelled, read_string
+from preflight.model.evidence import Evidence
+
+_DATE_LIKE = re.compile(r"\d{4}-\d\d|\d{1,2}[-/.:]\d{1,2}|\d{1,2}\s?[ap]m|[A-Z][a-z]{2,8}\.? \d|\d [A-Z][a-z]{2}", re.IGNORECASE)
+
+
+def look_up(field: Field, value: object, places: Sequence[Place], context: Context) -> list[Evidence]:
+    """Every mention of the value that the field's ways of reading find, in the order of the text."""
+    if isinstance(value, bool):
+        return [found for place in places for found in read_boolean(field, value, place)]
+    number = as_decimal(value)
+    if number is not None:
+        found = [mention for place in places for mention in read_number(field, number, place)]
+        return found or [mention for place in places for mention in labelled(field, str(value), place)]
+    if not isinstance(value, str) or not value:
+        return []
+    found = [mention for place in places for mention in read_string(field, value, place)]
+    if any(mention.grade == "stated" for mention in found) or not _DATE_LIKE.search(value):
+        return found
+    claim = parse_claim(value, field)
+    moments = list(read_moment(field, claim, places, context)) if claim else []
+    return moments or found

@@ -1,0 +1,209 @@
+"""Where a date, a time of day or a moment stands in the user's words (R-51, bad inputs 65 and 66)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from typing import NamedTuple
+
+from preflight.grounding import clock
+from preflight.grounding.dates import dates, resolve
+from preflight.grounding.field import Field
+from preflight.grounding.findings import Context
+from preflight.grounding.place import Place, hull
+from preflight.grounding.times import times
+from preflight.model.evidence import Evidence
+
+_ISO = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})(?:[T ](?P<h>\d{2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:\.\d{1,9})?)?\s?(?P<zone>Z|[+-]\d{2}:?\d{2}| UTC| GMT)?)?",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2}))?(?:\s?(?P<p>[ap])\.?m\.?)?", re.IGNORECASE)
+_MONTH = re.compile(r"(?P<y>\d{4})-(?P<m>\d{2})")
+_DAY_FIRST = re.compile(r"\bdd?[-/.]mm?\b|%d[-/.]%m", re.IGNORECASE)
+_MONTH_FIRST = re.compile(r"\bmm?[-/.]dd?\b|%m[-/.]%d", re.IGNORECASE)
+_MAX_GAP = 60
+
+
+class Moment(NamedTuple):
+    """What a claimed string says: a day, a time of day, or both, perhaps with an offset."""
+
+    day: date | None = None
+    clock: time | None = None
+    offset: timedelta | None = None
+    month: tuple[int, int] | None = None
+
+
+def parse_claim(value: str, field: Field) -> Moment | None:
+    """The claimed moment; None when the string is no date or time, or could be two."""
+    text = value.strip()
+    if len(text) > 40 or not any(char.isdigit() for char in text):
+        return None
+    try:
+        return _iso(text) or _time_only(text) or _month_only(text) or _spelled(text, field)
+    except ValueError:
+        return None
+
+
+def _iso(text: str) -> Moment | None:
+    match = _ISO.fullmatch(text)
+    if match is None:
+        return None
+    day = date.fromisoformat(match["date"])
+    if match["h"] is None:
+        return Moment(day)
+    return Moment(day, time(int(match["h"]), int(match["m"]), int(match["s"] or 0)), _offset(match["zone"]))
+
+
+def _offset(written: str | None) -> timedelta | None:
+    if written is None:
+        return None
+    if written.strip().upper() in ("Z", "UTC", "GMT"):
+        return timedelta(0)
+    hours, minutes = int(written[1:3]), int(written[-2:])
+    return (timedelta(hours=hours, minutes=minutes)) * (-1 if written[0] == "-" else 1)
+
+
+def _time_only(text: str) -> Moment | None:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    hour = int(match["h"])
+    if match["p"]:
+        hour = hour % 12 + (12 if match["p"].lower() == "p" else 0)
+    return Moment(None, time(hour, int(match["m"]), int(match["s"] or 0)))
+
+
+def _month_only(text: str) -> Moment | None:
+    match = _MONTH.fullmatch(text)
+    return Moment(month=(int(match["y"]), int(match["m"]))) if match and 1 <= int(match["m"]) <= 12 else None
+
+
+def _spelled(text: str, field: Field) -> Moment | None:
+    """`May 20, 2023`, `20/05/2023 14:00`: read by the same grammar, in the order that the field names."""
+    found = [mention for mention in dates(text, "en") if mention.start == 0]
+    if len(found) != 1:
+        return None
+    locale = "en-US" if _MONTH_FIRST.search(field.description) else "en-GB" if _DAY_FIRST.search(field.description) else "en"
+    days, _ = resolve(found[0].key, Context(locale=locale))  # type: ignore[arg-type]
+    rest = text[found[0].end :].strip(" ,T")
+    moments = times(rest, "en") if rest else []
+    if len(days) != 1 or (rest and (len(moments) != 1 or moments[0].start or moments[0].end != len(rest))):
+        return None
+    return Moment(days[0], time(*moments[0].key) if moments else None)  # type: ignore[misc]
+
+
+def read_moment(field: Field, claim: Moment, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
+    """Every mention, or pair of a day and a time, that supports the claimed moment."""
+    if claim.month:
+        yield from _months(claim.month, places)
+    elif claim.day and claim.clock:
+        yield from _both(claim, places, context)
+    elif claim.day:
+        for place in places:
+            yield from _days(claim.day, place, context)
+    elif claim.clock:
+        for place in places:
+            yield from _clocks(claim.clock, place)
+
+
+def _months(month: tuple[int, int], places: Sequence[Place]) -> Iterator[Evidence]:
+    for place in places:
+        for mention in place.index.dates:
+            if mention.key == ("ym", *month):
+                yield place.evidence(mention.start, mention.end, "date", f"{month[0]:04}-{month[1]:02}")
+
+
+def _days(day: date, place: Place, context: Context) -> Iterator[Evidence]:
+    for mention in place.index.dates:
+        days, rule = place.index.resolved(mention, context)
+        if day in days:
+            others = tuple(other.isoformat() for other in days if other != day)
+            anchor = mention.anchor
+            parts = (place.evidence(*anchor, "date", day.isoformat(), pointer="#anchor"),) if anchor else ()
+            yield place.evidence(
+                mention.start,
+                mention.end,
+                mention.normaliser,
+                day.isoformat(),
+                "derived" if rule else "stated",
+                rule,
+                ("ambiguous",) if others else (),
+                others,
+                parts,
+            )
+
+
+def _clocks(moment: time, place: Place) -> Iterator[Evidence]:
+    for mention in place.index.times:
+        if mention.key == (moment.hour, moment.minute, moment.second):
+            yield place.evidence(mention.start, mention.end, "time", moment.isoformat(), flags=mention.flags, alternatives=mention.alternatives)
+
+
+def local_moments(claim: Moment, context: Context) -> list[tuple[date, time, tuple[str, ...]]]:
+    """The local days and times that the claim names, with flags; none when its offset cannot be right there."""
+    if claim.day is None or claim.clock is None:
+        return []
+    place = clock.zone(context)
+    local = datetime.combine(claim.day, claim.clock)
+    if claim.offset is None:
+        flags = _zone_flags(local, place)
+        return [(claim.day, claim.clock, flags)] if "nonexistent" not in flags else []
+    if place is None:
+        return [(claim.day, claim.clock, ("zone_not_said",))] if claim.offset == timedelta(0) else []
+    there = local.replace(tzinfo=timezone(claim.offset)).astimezone(place)
+    flags = _zone_flags(there.replace(tzinfo=None), place)
+    return [(there.date(), there.time(), flags)]
+
+
+def _zone_flags(local: datetime, place: tzinfo | None) -> tuple[str, ...]:
+    if place is None:
+        return ()
+    found = clock.instants(local, place)
+    return () if len(found) == 1 else ("ambiguous",) if found else ("nonexistent",)
+
+
+def _both(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
+    for day, moment, flags in local_moments(claim, context):
+        days = [(place, found) for place in places for found in _days(day, place, context)]
+        clocks = [(place, found) for place in places for found in _clocks(moment, place)]
+        for place, first in days:
+            near = [(abs(second.start - first.end), second) for where, second in clocks if where is place and _apart(first, second)]
+            if near:
+                yield _pair(place, first, min(near, key=lambda pair: pair[0])[1], claim, flags)
+        if days and clocks and not any(where is place for place, _ in days for where, _ in clocks):
+            place, first = days[-1]
+            second = clocks[-1][1]
+            parts = (_part(first, "#date"), _part(second, "#time"))
+            yield place.evidence(first.start, first.end, "date_time", _iso_text(claim), "derived", "date_and_time", _flags(first, second, flags), parts=parts)
+
+
+def _apart(first: Evidence, second: Evidence) -> bool:
+    gap = max(first.start, second.start) - min(first.end, second.end)
+    return 0 <= gap <= _MAX_GAP or (gap < 0 and first.parts == ())
+
+
+def _pair(place: Place, first: Evidence, second: Evidence, claim: Moment, flags: tuple[str, ...]) -> Evidence:
+    parts = (_part(first, "#date"), _part(second, "#time"))
+    grade = "derived" if "derived" in (first.grade, second.grade) else "stated"
+    start, end = hull(first, second)
+    return place.evidence(
+        start, end, "date_time", _iso_text(claim), grade, first.rule, _flags(first, second, flags), first.alternatives + second.alternatives, parts
+    )
+
+
+def _part(found: Evidence, pointer: str) -> Evidence:
+    return Evidence(
+        found.segment_index, found.start, found.end, found.matched_text, found.normaliser, found.canonical, found.grade, pointer=pointer, rule=found.rule, parts=found.parts
+    )
+
+
+def _flags(first: Evidence, second: Evidence, flags: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first.flags, *second.flags, *flags)))
+
+
+def _iso_text(claim: Moment) -> str:
+    assert claim.day is not None and claim.clock is not None
+    local = datetime.combine(claim.day, claim.clock)
+    return (local if claim.offset is None else local.replace(tzinfo=timezone(claim.offset) if claim.offset else UTC)).isoformat()

@@ -1,0 +1,94 @@
+"""Where a number stands in the user's words: plain, in words, as a percentage, in another unit (R-47, R-51)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+from preflight.grounding.field import Field
+from preflight.grounding.mention import Mention
+from preflight.grounding.numerals import PERCENT
+from preflight.grounding.place import Place
+from preflight.grounding.quantities import Quantity, convert, unit_after
+from preflight.model.evidence import Evidence, Grade
+
+_DATE_PARTS = frozenset("year years yr month day hour hours minute minutes".split())
+_MAX_PLACES = 6
+
+
+def as_decimal(value: object) -> Decimal | None:
+    """The exact value of a JSON number; None for anything else, booleans included (R-47)."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    try:
+        number = value if isinstance(value, Decimal) else Decimal(repr(value))
+    except (InvalidOperation, ValueError):
+        return None
+    return number if number.is_finite() else None
+
+
+def canonical_number(value: Decimal) -> str:
+    """One spelling for equal numbers: `500`, not `500.0` or `5E+2`."""
+    if value == value.to_integral_value() and abs(value.adjusted()) < 64:
+        return str(int(value))
+    return str(value.normalize())
+
+
+def read_number(field: Field, value: Decimal, place: Place) -> Iterator[Evidence]:
+    """Every mention that supports the number for this field."""
+    for mention in place.index.numbers.get(value, ()):
+        if found := _mention(field, value, mention, place):
+            yield found
+    if field.unit:
+        for quantity in place.index.quantities:
+            if found := _converted(field, value, quantity, place):
+                yield found
+
+
+def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Evidence | None:
+    text = place.index.text
+    grade: Grade = mention.grade
+    flags = mention.flags
+    percent = mention.normaliser == "percent"
+    if field.fraction is not None and percent != field.fraction and (percent or PERCENT.match(text, mention.end)):
+        return None  # `15 %` is 0.15 or 15, as the field says
+    date_part = not _DATE_PARTS.isdisjoint(field.words)
+    calendar = None if percent else place.index.calendar_at(mention.start, mention.end)
+    if calendar == "inside" and not date_part:
+        return None
+    if calendar == "perhaps":
+        flags = (*flags, "perhaps_time")
+    if mention.normaliser == "ordinal" and date_part:
+        grade = "stated"
+    unit = unit_after(text, mention.end)
+    if unit and field.unit and unit[0] != field.unit:
+        if unit[0].dimension == field.unit.dimension:
+            return None  # the number is another one in the field's unit
+        grade = "weak"
+    if place.index.in_sum(mention.start, mention.end):
+        return None
+    start, end = mention.start, mention.end
+    return place.evidence(start, end, mention.normaliser, canonical_number(value), grade, mention.rule, flags, mention.alternatives)
+
+
+def _converted(field: Field, value: Decimal, quantity: Quantity, place: Place) -> Evidence | None:
+    wanted = field.unit
+    if wanted is None or quantity.unit.dimension != wanted.dimension:
+        return None
+    plain = place.index.text[quantity.start : quantity.number_end].strip()
+    if quantity.unit == wanted and quantity.number_end != quantity.end and plain[:1].isdigit():
+        return None  # found as a plain number
+    if place.index.in_sum(quantity.start, quantity.end):
+        return None
+    if not _equal(convert(quantity.value, quantity.unit, wanted), value):
+        return None
+    return place.evidence(quantity.start, quantity.end, "unit", f"{canonical_number(value)} {wanted.name}", "derived", "unit")
+
+
+def _equal(converted: Decimal, value: Decimal) -> bool:
+    """Exactly equal, or equal once rounded to the places that the claim itself has, at least two."""
+    exponent = value.as_tuple().exponent
+    places = -exponent if isinstance(exponent, int) else 0
+    if converted == value:
+        return True
+    return 2 <= places <= _MAX_PLACES and converted.quantize(Decimal(1).scaleb(-places)) == value

@@ -1,0 +1,190 @@
+"""Rules that judge one mention by the words round it: what makes a value that was found not count (R-51 to R-55)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from preflight.grounding import cues, language_cues
+from preflight.grounding.leaves import Leaf
+from preflight.grounding.place import Place
+from preflight.grounding.quantities import unit_after
+from preflight.grounding.read_number import as_decimal
+from preflight.grounding.read_option import rival_members
+from preflight.grounding.read_string import identifier_shaped
+from preflight.grounding.words import STOP, stem
+from preflight.model.evidence import Evidence
+
+_STRICT = frozenset(("target", "object"))
+_FROM = frozenset("from source origin departure start begin sender".split())
+_TO = frozenset("to destination dest arrival end until recipient receiver target".split())
+_AFTER_FROM = re.compile(r"\b(?:from|between|von|desde|de|du|ab)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE)
+_AFTER_TO = re.compile(r"\b(?:to|into|until|till|and|nach|bis|hasta|hacia|à|au|vers)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE)
+_PAIR = 80
+_GENERIC = frozenset("number count limit num n quantity qty amount total top max maximum min minimum size results result k".split())
+_PEOPLE = frozenset(stem(word) for word in "guest guests people person persons adults adult diners party seats seat attendees participants passengers travelers travellers members players".split())
+_COUNTED = frozenset("people children men women kids persons feet".split())
+_LONG_TEXT = 600
+_NUMBERS = frozenset(("number", "number_scaled", "number_words", "number_loose", "percent", "unit", "ordinal", "ordinal_words"))
+_TOKEN = re.compile(r"[^\s,;()<>\"'“”]+")
+
+
+def kind(found: Evidence) -> str:
+    """What sort of thing a mention is, for telling which later mention takes its place."""
+    if found.normaliser in _NUMBERS:
+        return "number"
+    if found.normaliser.startswith("date"):
+        return "date"
+    if found.normaliser == "time":
+        return "time"
+    return shape(found.matched_text)
+
+
+def shape(token: str) -> str:
+    """The sort of a token by its form."""
+    if "@" in token:
+        return "email"
+    if "/" in token or "\\" in token:
+        return "path"
+    return "code" if identifier_shaped(token) else "words"
+
+
+def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -> str | None:
+    """Why a mention does not count, as a reason code; None when it does."""
+    grounding = leaf.field.grounding
+    if found.grade == "weak" and grounding != "any":
+        return "confusable" if "confusable" in found.flags else "weak"
+    if place.carried:
+        return "carried"
+    if "ambiguous" in found.flags and found.normaliser not in _NUMBERS:
+        return "ambiguous"
+    if found.grade == "derived" and not _may_derive(leaf, found, grounding):
+        return "derived"
+    if language_cues.refused(found, place) and (kind(found) != "number" or found.start == 0 or not _bound(found, place)):
+        return "negated"
+    if superseded(found, place, places):
+        return "superseded"
+    if _open(leaf, found, place):
+        return "ambiguous"
+    if _short(leaf, found, place, places):
+        return "weak"
+    return "swapped" if wrong_end(leaf, found, place) else None
+
+
+def _may_derive(leaf: Leaf, found: Evidence, grounding: str) -> bool:
+    if grounding in ("derived", "any"):
+        return True
+    return grounding != "stated" and leaf.field.role not in _STRICT
+
+
+def _bound(found: Evidence, place: Place) -> bool:
+    return re.search(r"\b(?:more|less|fewer|over|under|than|exceed\w*)\s", place.index.text[max(0, found.start - 24) : found.start]) is not None
+
+
+def _spans_of(sort: str, place: Place) -> list[tuple[int, int, object]]:
+    """Every mention of a sort in a text, with its key."""
+    index = place.index
+    if sort == "number":
+        return [(m.start, m.end, m.key) for m in index.number_list if m.grade == "stated" and index.calendar_at(m.start, m.end) != "inside"]
+    if sort == "date":
+        return [(m.start, m.end, m.key) for m in index.dates]
+    if sort == "time":
+        return [(m.start, m.end, m.key) for m in index.times]
+    return []
+
+
+def superseded(found: Evidence, place: Place, places: Sequence[Place]) -> bool:
+    """Whether a later mention of the same sort takes its place after a correction (R-53)."""
+    sort = kind(found)
+    for other in places:
+        if other.segment_index < place.segment_index or other.carried:
+            continue
+        same = other.segment_index == place.segment_index
+        for start, end in other.index.corrections:
+            if same and start < found.end:
+                continue
+            if _replaces(sort, found, other, start, end, found.end if same else 0):
+                return True
+    return False
+
+
+def _replaces(sort: str, found: Evidence, other: Place, start: int, end: int, after: int) -> bool:
+    text = other.index.text
+    if sort in ("number", "date", "time"):
+        for begin, stop, key in _spans_of(sort, other):
+            follows = 0 <= begin - end <= 48
+            precedes = text[start:end].lower() in ("instead", "말고") and begin >= after + 1 and 0 <= start - stop <= 24
+            if (follows or precedes) and text[begin:stop].lower() != found.matched_text.lower() and str(key) != found.canonical:
+                return True
+        return False
+    if sort == "words":
+        gap = text[after:start]
+        return after > 0 and len(gap) <= 3 and not any(char.isalnum() for char in gap) and bool(text[end:].strip(" ,.!"))
+    for token in _TOKEN.finditer(text, end, min(len(text), end + 64)):
+        word = token[0].rstrip(".!?:")
+        if shape(word) == sort and word != found.matched_text and (sort != "code" or len(word) == len(found.matched_text)):
+            return True
+    return False
+
+
+def _open(leaf: Leaf, found: Evidence, place: Place) -> bool:
+    """`300 or 500`, `grill or steam`: two live candidates."""
+    sort = kind(found)
+    others = [(start, end) for start, end, _ in _spans_of(sort, place) if (start, end) != (found.start, found.end)] if sort in ("number", "date", "time") else []
+    if leaf.field.members:
+        others = [span for _, span in rival_members(leaf.field, leaf.value, place)]
+    if sort in ("email", "code", "path"):
+        text = place.index.text
+        others = [token.span() for token in _TOKEN.finditer(text, max(0, found.start - 64), min(len(text), found.end + 64)) if shape(token[0].rstrip(".!?:")) == sort and token.start() != found.start]
+    return bool(others) and language_cues.open_choice(found, place, others)
+
+
+def _short(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -> bool:
+    """A short number that nothing ties to the field (R-54)."""
+    if found.normaliser not in _NUMBERS or found.normaliser in ("unit", "percent"):
+        return False
+    value = as_decimal(leaf.value)
+    if value is None or abs(value) >= 10 or value != value.to_integral_value():
+        return False
+    cued = cues.score(leaf.field, found, place) > 0
+    if cued:
+        return False
+    if "perhaps_time" in found.flags or _is_pronoun(found, value):
+        return True
+    if counts_another(leaf, found, place):
+        return True
+    return sum(len(other.index.text) for other in places) > _LONG_TEXT
+
+
+def _is_pronoun(found: Evidence, value: Decimal) -> bool:
+    return value == 1 and found.matched_text.lower() == "one"
+
+
+def counts_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
+    """`3 kids` for a field that counts rooms."""
+    own = set(leaf.field.words)
+    if own <= _GENERIC or not any(word.endswith("s") and len(word) > 3 for word in own - _GENERIC):
+        return False
+    text, index = place.index.text, place.index.words
+    at = index.at(found.end)
+    if at >= len(index.words) or unit_after(text, found.end):
+        return False
+    word = index.words[at]
+    if text[found.end : index.span(at)[0]].strip(" -") or word in STOP or not (word.endswith("s") or word in _COUNTED):
+        return False
+    return not (stem(word) in _PEOPLE and not _PEOPLE.isdisjoint(leaf.field.cues))
+
+
+def wrong_end(leaf: Leaf, found: Evidence, place: Place) -> bool:
+    """Whether `from A to B` puts the mention at the other end than the field's name (R-52)."""
+    words = set(leaf.field.words)
+    starts, ends = bool(words & _FROM), bool(words & _TO)
+    if starts == ends:
+        return False
+    text = place.index.text
+    before = text[max(0, found.start - 24) : found.start]
+    if starts:
+        return bool(_AFTER_TO.search(before)) and re.search(r"\b(?:from|between|von|desde|du)\s", text[max(0, found.start - _PAIR) : found.start]) is not None
+    after = text[found.end : found.end + _PAIR]
+    return bool(_AFTER_FROM.search(before)) and re.match(r"[^.;!?\n]*?\s(?:to|into|until|till|and|nach|bis|hasta|à|au)\s", after) is not None

@@ -1,0 +1,268 @@
+"""The only place that calls a hook: time limits, exact types, exceptions turned into facts (R-10, R-101).
+
+The core hands out needs; `Guard.drive` calls the hook of each and sends the fact back. A hook declared
+inline is called in place. Any other sync hook is called on a worker thread that runs the whole decision,
+while the calling thread watches: when a hook exceeds its limit the watcher takes the decision over with a
+`Failed`, and what the abandoned thread brings later is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections.abc import Mapping
+from time import monotonic
+from types import CoroutineType, MappingProxyType
+
+import msgspec
+
+from preflight.core.decide import Path
+from preflight.core.needs import Failed, Need
+from preflight.errors import CallerError
+from preflight.hooks.protocol import Hook, is_inline
+from preflight.limits import Limits
+from preflight.model.checklist import Match
+from preflight.model.decision import Decision
+from preflight.model.evidence import Located, NotGrounded
+from preflight.model.slot import FieldState
+from preflight.workers import Workers
+
+_EXACT = frozenset(
+    {
+        type(None), bool, int, float, str, dict, list, MappingProxyType,
+        FieldState, Match, Located, NotGrounded,
+    }
+)  # fmt: skip
+_inside: contextvars.ContextVar[bool] = contextvars.ContextVar("preflight_inside_hook", default=False)
+
+
+class Driven(msgspec.Struct):
+    """A decision, and the interrupt a hook raised on the way, to be raised again once it is recorded."""
+
+    decision: Decision
+    interrupt: BaseException | None = None
+
+
+class _Called(msgspec.Struct, frozen=True):
+    """One hook as the guard calls it."""
+
+    name: str
+    call: Hook
+    inline: bool
+    waits: bool
+    seconds: float
+
+
+class Guard:
+    """Drives decisions with one set of hooks. Safe to use from many threads."""
+
+    def __init__(self, hooks: Mapping[str, Hook], limits: Limits, seconds: Mapping[str, float] | None = None) -> None:
+        """Take hooks by name; `seconds` overrides the time limit of single hooks."""
+        limit = {name: (seconds or {}).get(name, limits.hook_seconds) for name in hooks}
+        self._hooks = {
+            name: _Called(name, hook, is_inline(hook), inspect.iscoroutinefunction(hook), limit[name])
+            for name, hook in hooks.items()
+        }
+        self._all_inline = all(h.inline and not h.waits for h in self._hooks.values())
+        self._result_limit = limits.hook_result_bytes
+        self._workers = Workers(limits.hook_threads)
+        self._portal = Portal()
+
+    def drive(self, path: Path) -> Driven:
+        """Walk a decision path to its end, calling each hook it needs."""
+        refuse_reentry()
+        token = _inside.set(True)
+        try:
+            return self._drive_here(path) if self._all_inline else _Watched(self, path).run()
+        finally:
+            _inside.reset(token)
+
+    def _drive_here(self, path: Path) -> Driven:
+        driven = Driven(None)  # type: ignore[arg-type]  # set before it is returned
+        hooks = self._hooks
+        try:
+            need = next(path)
+            while True:
+                need = path.send(self.call(hooks[need.hook], need, driven))
+        except StopIteration as end:
+            driven.decision = end.value
+            return driven
+
+    async def drive_async(self, path: Path) -> Driven:
+        """Walk a decision path to its end on an event loop."""
+        refuse_reentry()
+        token = _inside.set(True)
+        driven = Driven(None)  # type: ignore[arg-type]  # set before it is returned
+        try:
+            need = next(path)
+            while True:
+                need = path.send(await self._call_async(self._hooks[need.hook], need, driven))
+        except StopIteration as end:
+            driven.decision = end.value
+            return driven
+        finally:
+            _inside.reset(token)
+
+    def hook(self, need: Need) -> _Called:
+        """Return the hook a need names."""
+        return self._hooks[need.hook]
+
+    def submit(self, job: object) -> bool:
+        """Run a job on a worker thread in a copy of this context; False when none is free."""
+        context = contextvars.copy_context()
+        return self._workers.run(lambda: context.run(job))  # type: ignore[arg-type]
+
+    def call(self, hook: _Called, need: Need, driven: Driven) -> object:
+        """Call one hook in place and return its result, or `Failed`."""
+        started = monotonic()
+        try:
+            result = hook.call(*need.args)
+            if type(result) is CoroutineType:
+                result = self._portal.wait(result, hook.seconds)
+        except Exception as fault:  # noqa: BLE001  R-10: whatever a hook raises is a fact
+            return Failed(f"{type(fault).__name__}: {fault}")
+        except BaseException as interrupt:  # noqa: BLE001  recorded first, then raised again
+            driven.interrupt = interrupt
+            return Failed(f"interrupted by {type(interrupt).__name__}")
+        if monotonic() - started > hook.seconds:
+            return Failed(f"took longer than {hook.seconds} s")  # R-101: a late result is dropped
+        return self._checked(result)
+
+    async def _call_async(self, hook: _Called, need: Need, driven: Driven) -> object:
+        if hook.inline and not hook.waits:
+            return self.call(hook, need, driven)
+        started = monotonic()
+        try:
+            async with asyncio.timeout(hook.seconds):
+                result = await (hook.call(*need.args) if hook.waits else self._threaded(hook, need, driven))
+        except TimeoutError:
+            return Failed(f"took longer than {hook.seconds} s")
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise
+            return Failed("cancelled itself")
+        except Exception as fault:  # noqa: BLE001  R-10: whatever a hook raises is a fact
+            return Failed(f"{type(fault).__name__}: {fault}")
+        if monotonic() - started > hook.seconds:
+            return Failed(f"took longer than {hook.seconds} s")
+        return self._checked(result)
+
+    async def _threaded(self, hook: _Called, need: Need, driven: Driven) -> object:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[object] = loop.create_future()
+
+        def job() -> None:
+            fact = self.call(hook, need, driven)
+            loop.call_soon_threadsafe(lambda: done.done() or done.set_result(fact))
+
+        if not self.submit(job):
+            return Failed("no worker thread is free")
+        return await done
+
+    def _checked(self, result: object) -> object:
+        if type(result) not in _EXACT and type(result) is not Failed:
+            return Failed(f"returned a `{type(result).__name__}`")
+        if type(result) is str and len(result) > self._result_limit:
+            return Failed(f"returned more than {self._result_limit} characters")
+        return result
+
+
+class _Watched:
+    """One decision on a worker thread, with the calling thread watching the clock."""
+
+    def __init__(self, guard: Guard, path: Path) -> None:
+        self._guard = guard
+        self._path = path
+        self._driven = Driven(None)  # type: ignore[arg-type]  # set before it is returned
+        self._lock = threading.Lock()
+        self._done = threading.Event()
+        self._owner: object = None
+        self._since: float | None = None
+        self._hook: _Called | None = None
+        self._fault: BaseException | None = None
+
+    def run(self) -> Driven:
+        self._hand_over(None)
+        while not self._done.wait(self._patience()):
+            with self._lock:
+                hook, since = self._hook, self._since
+                hung = hook is not None and since is not None and monotonic() - since >= hook.seconds
+                if hung:
+                    self._owner = None
+            if hung and hook is not None:
+                self._hand_over(Failed(f"took longer than {hook.seconds} s"))
+        if self._fault is not None:
+            raise self._fault
+        return self._driven
+
+    def _patience(self) -> float:
+        hook, since = self._hook, self._since
+        if hook is None or since is None:
+            return 0.05
+        return max(0.0, since + hook.seconds - monotonic()) + 0.001
+
+    def _hand_over(self, fact: object) -> None:
+        owner = object()
+        with self._lock:
+            self._owner, self._since = owner, None
+        if not self._guard.submit(lambda: self._advance(owner, fact)):
+            self._finish_without_workers(fact)
+
+    def _finish_without_workers(self, fact: object) -> None:
+        """With every thread hung, the rest of the decision sees each hook fail: it ends in hold."""
+        try:
+            self._path.send(fact)
+            while True:
+                self._path.send(Failed("no worker thread is free"))
+        except StopIteration as end:
+            self._driven.decision = end.value
+        self._done.set()
+
+    def _advance(self, owner: object, fact: object) -> None:
+        try:
+            need = self._path.send(fact)
+            while True:
+                hook = self._guard.hook(need)
+                self._hook, self._since = hook, monotonic()
+                fact = self._guard.call(hook, need, self._driven)
+                with self._lock:
+                    if self._owner is not owner:
+                        return  # taken over meanwhile: this result is late
+                    self._since = None
+                need = self._path.send(fact)
+        except StopIteration as end:
+            self._driven.decision = end.value
+        except BaseException as fault:  # noqa: BLE001  handed to the thread that waits
+            self._fault = fault
+        self._done.set()
+
+
+class Portal:
+    """An event loop on a daemon thread, for async hooks of a sync caller; started when first needed."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+
+    def wait(self, coroutine: CoroutineType[object, object, object], seconds: float) -> object:
+        """Run a coroutine to its end and return its result; raises TimeoutError after `seconds`."""
+        return asyncio.run_coroutine_threadsafe(
+            asyncio.wait_for(coroutine, seconds), self._running()
+        ).result(seconds + 1)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name="preflight-portal", daemon=True).start()
+            return self._loop
+
+
+def refuse_reentry() -> None:
+    """Refuse to decide from inside a hook: a decision that asks itself never ends."""
+    if _inside.get():
+        message = "a hook called the gate again; a hook may only look things up"
+        raise CallerError(message)

@@ -1,0 +1,6 @@
+"""The hooks: their names, their defaults, and working ones that ship with the package."""
+
+from preflight.hooks.protocol import inline
+from preflight.hooks.shipped import Measure, ShippedHooks
+
+__all__ = ["Measure", "ShippedHooks", "inline"]

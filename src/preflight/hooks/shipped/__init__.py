@@ -1,0 +1,162 @@
+"""Working hooks for every name, so that nobody has to write one to be protected (R-102)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+
+import msgspec
+
+from preflight.core.checklist import Item
+from preflight.core.schema import Plan
+from preflight.core.slots import slots_of
+from preflight import grounding
+from preflight.grounding import Context, Finding, Target
+from preflight.hooks.protocol import inline
+from preflight.hooks.shipped import act, mappings, measures, when
+from preflight.hooks.shipped.mappings import Meaning
+from preflight.hooks.shipped.measures import Measure, ReadTool
+from preflight.model.checklist import Fixed, Match, WhenCase
+from preflight.model.evidence import Evidence, Located, NotGrounded
+from preflight.model.request import Request, Utterance
+from preflight.model.rules import UNLISTED, FieldRules
+from preflight.model.slot import FieldState, Slot
+from preflight.model.tool import Tool
+from preflight.plans import plan_of
+from preflight.ports import Storage
+
+Check = Callable[[Request], bool]
+"""Verifies a checklist item by measuring: only exactly True verifies."""
+
+
+class ShippedHooks:
+    """Every hook, ready to use: pass an instance as `hooks`.
+
+    `storage` is the store that remembers what users confirmed; `meanings` are mappings that hold for
+    everybody. `measures` says by which read tool a field is measured, `read_tool` calls it. `checks`
+    verifies checklist items by id.
+    """
+
+    def __init__(
+        self,
+        *,
+        storage: Storage | None = None,
+        meanings: Iterable[Meaning] = (),
+        measures: Mapping[str, Measure] = MappingProxyType({}),
+        read_tool: ReadTool | None = None,
+        checks: Mapping[str, Check] = MappingProxyType({}),
+    ) -> None:
+        """Take what the hooks look things up in."""
+        self._storage = storage
+        self._meanings = tuple(meanings)
+        self._measures = dict(measures)
+        self._read_tool = read_tool
+        self._checks = dict(checks)
+        self._grounded: tuple[Request | None, Mapping[str, Finding]] = (None, {})
+
+    @inline
+    def classify_when_case(self, utterance: Utterance) -> WhenCase | None:
+        """Read when it should happen from explicit wording; None when unsure."""
+        return when.classify(utterance)
+
+    @inline
+    def extract_user_action_name(self, utterance: Utterance) -> str | None:
+        """Return the act in the user's own words."""
+        return act.act_of(utterance)
+
+    @inline
+    def confirm_tool_name_matches_intent(self, c2: str, tool: Tool, fixed: Fixed, utterance: Utterance) -> Match:
+        """Approve by mappings a user confirmed, or that hold for everybody."""
+        learned: list[Meaning] = []
+        if self._storage is not None:
+            rows = self._storage.learned(utterance.scope, utterance.user_id)
+            learned = [Meaning(*row) for row in rows]
+        return mappings.confirm(c2, tool, fixed, (*self._meanings, *learned))
+
+    @inline
+    def extract_from_instruction(self, slot: Slot, request: Request) -> Located | NotGrounded | None:
+        """Find the claim in the user's words, with every other claim of the call (R-52)."""
+        if slot.claim is msgspec.UNSET:
+            return None
+        finding = self._findings(request).get(slot.name) or self._alone(slot, request)
+        if finding.state == "known" and finding.evidence is not None:
+            return _place(slot.claim, finding.evidence)
+        return NotGrounded(finding.reason, finding.mentions)
+
+    def measure_from_environment(self, slot: Slot, request: Request) -> object:
+        """Return what the request measured already, else call the declared read tool."""
+        given = request.measured_data.get(slot.name)
+        measure = self._measures.get(slot.name)
+        if given is not None or measure is None or self._read_tool is None:
+            return given
+        return measures.read(measure, self._read_tool)
+
+    @inline
+    def build_action_key(self, request: Request, fixed: Fixed) -> str:
+        """Let runs accumulate by user and tool."""
+        return f"{request.user_id}:{fixed.c3_provider_action_name}"
+
+    @inline
+    def apply_field_policy(self, state: FieldState, slot: Slot, request: Request, rules: FieldRules) -> FieldState:  # noqa: ARG002
+        """Let the rules carry a prior value for a while, and let a slot wait for its trigger (R-29, R-42)."""
+        if state.source == "prior_state" and not _fresh(state, request.utterance.now, rules.carry_seconds):
+            note = "the value of a prior run is not carried over"
+            state = msgspec.structs.replace(state, status="unknown", note=note)
+        if state.status == "unknown" and rules.pending_at_trigger:
+            return msgspec.structs.replace(state, pending_at_trigger=True)
+        return state
+
+    @inline
+    def validate_field_schema(self, slot: Slot, value: object, request: Request) -> str | None:
+        """Check a value against its JSON Schema, formats included."""
+        plan = plan_of(request.tool)
+        return plan.validate_slot(slot, value) if isinstance(plan, Plan) else "the schema cannot be read"
+
+    def verify_user_checklist_item(self, item: Item, request: Request) -> dict[str, object] | None:
+        """Verify by a declared check, else by the user's own confirmation in this run."""
+        check = self._checks.get(item.id)
+        if check is not None:
+            verified = check(request) is True
+            return {"status": "verified" if verified else "unverified", "source": "measured_data"}
+        if request.checklist_answers.get(item.id) is True:
+            return {"status": "verified", "source": "user_answer"}
+        return None
+
+    def _findings(self, request: Request) -> Mapping[str, Finding]:
+        """Ground all claims of a request together, once."""
+        last, findings = self._grounded
+        if last is not request:
+            plan = plan_of(request.tool)
+            slots = slots_of(request, plan, UNLISTED).values() if isinstance(plan, Plan) else ()
+            findings = grounding.ground_call(request.segments or (), [_target(s) for s in slots if s.claim is not msgspec.UNSET], _context(request))
+            self._grounded = (request, findings)
+        return findings
+
+    def _alone(self, slot: Slot, request: Request) -> Finding:
+        return grounding.ground_call(request.segments or (), [_target(slot)], _context(request))[slot.name]
+
+
+def _target(slot: Slot) -> Target:
+    return Target(slot.name, slot.schema, slot.claim)
+
+
+def _context(request: Request) -> Context:
+    utterance = request.utterance
+    return Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+
+
+def _place(value: object, evidence: Evidence) -> Located:
+    parts = tuple(_place(None, part) for part in evidence.parts)
+    return Located(value, evidence.segment_index, evidence.start, evidence.end, evidence.pointer, parts)
+
+
+def _fresh(state: FieldState, now: str, carry_seconds: int | None) -> bool:
+    """Whether a prior value is allowed to be carried and is young enough; `origin` is the time of its run."""
+    if carry_seconds is None or state.origin is None or not now:
+        return False
+    age = datetime.fromisoformat(now) - datetime.fromisoformat(state.origin)
+    return 0 <= age.total_seconds() <= carry_seconds
+
+
+__all__ = ["Check", "Meaning", "Measure", "ReadTool", "ShippedHooks"]

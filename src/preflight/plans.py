@@ -1,0 +1,29 @@
+"""Compiled schemas, remembered by fingerprint: a tool is compiled once in a process."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from preflight.core.schema import Plan, compile_schema
+from preflight.limits import DEFAULT, Limits
+from preflight.model.json_value import thaw
+from preflight.model.slot import Unsupported
+from preflight.model.tool import Tool
+
+_MOST = 4_096
+_plans: OrderedDict[tuple[str, Limits], Plan | Unsupported] = OrderedDict()
+_lock = Lock()
+
+
+def plan_of(tool: Tool, limits: Limits = DEFAULT) -> Plan | Unsupported:
+    """Return the plan of a tool, or why there is none (R-34)."""
+    key = (tool.fingerprint, limits)
+    plan = _plans.get(key)
+    if plan is None:
+        plan = compile_schema(thaw(tool.input_schema), limits)
+        with _lock:
+            _plans[key] = plan
+            if len(_plans) > _MOST:
+                _plans.popitem(last=False)
+    return plan

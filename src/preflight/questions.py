@@ -1,0 +1,154 @@
+"""Questions made of decisions, and answers checked before they count (specification, section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from preflight.clock import iso, seconds_of
+from preflight.core.schema import compile_schema
+from preflight.core.wording import message_for
+from preflight.errors import AnswerRefused
+from preflight.ids import new_id
+from preflight.limits import Limits
+from preflight.model.decision import Gate
+from preflight.model.json_value import freeze, thaw
+from preflight.model.question import Answer, AskedItem, AskedSlot, Question
+from preflight.model.record import Record
+from preflight.model.request import Scope
+from preflight.model.slot import Slot, Unsupported
+from preflight.ports import Clock, Storage
+
+VALUE_MESSAGE = "Please say what is missing."
+
+
+def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: Limits, kept: bytes | None) -> Question:
+    """Put everything a person can answer in one question, without a candidate (R-9, R-90).
+
+    `slots` are the open slots by name; `kept` is the request to store with the question, or None.
+    """
+    gate = record.gate
+    assert gate is not None  # noqa: S101  an ask always has a gate
+    restate = message_for(gate.kind)
+    return Question(
+        question_id=new_id(),
+        kind="restatement" if restate else "value",
+        decision_id=record.decision_id,
+        scope=record.scope,
+        user_id=record.user_id,
+        message=restate or VALUE_MESSAGE,
+        created_at=iso(now),
+        expires_at=iso(now + limits.question_seconds),
+        call_id=record.call_id,
+        slots=_asked_slots(gate, slots),
+        items=_asked_items(record, gate),
+        request=kept,
+    )
+
+
+def _asked_slots(gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:
+    notes = {field.name: field.note for field in gate.unknown_fields or () if field.route == "ask_user"}
+    for branch in gate.branches:  # R-35: any of the alternatives may be answered
+        notes |= {name: None for option in branch.branch_options for name in option if name not in notes}
+    return tuple(
+        AskedSlot(name, thaw(slots[name].schema), note, slots[name].nullable)
+        for name, note in notes.items()
+        if name in slots
+    )
+
+
+def _asked_items(record: Record, gate: Gate) -> tuple[AskedItem, ...]:
+    described = {item.id: item.description for item in record.user_checklist or ()}
+    open_items = [item for item in gate.unverified_checklist or () if item.route == "ask_user"]
+    return tuple(AskedItem(item.id, described.get(item.id, ""), item.note) for item in open_items)
+
+
+class Questions:
+    """The stored questions: read, answered once, never by a model (R-93)."""
+
+    def __init__(self, storage: Storage, clock: Clock) -> None:
+        """Keep questions in `storage`."""
+        self._storage = storage
+        self._clock = clock
+
+    def open(self, scope: Scope | None) -> list[Question]:
+        """Return the questions that nobody answered and that have not expired, oldest first."""
+        return self._storage.open_questions(scope, iso(self._clock.now()))
+
+    def take(self, question_id: str, given: Mapping[str, object], *, person: str, channel: str) -> tuple[Question, Answer]:
+        """Check an answer and store it; raises AnswerRefused saying what does not fit (R-91).
+
+        `given` maps slot names to values, item ids to True, and `restatement` to text where that is asked.
+        """
+        question = self._storage.question(question_id)
+        if question is None:
+            message = f"no question has the id `{question_id}`"
+            raise AnswerRefused(message)
+        now = self._clock.now()
+        if now >= seconds_of(question.expires_at):
+            message = f"question `{question_id}` expired at {question.expires_at}; check the call again"
+            raise AnswerRefused(message)
+        answer = _checked(question, given, person=person, channel=channel, at=iso(now))
+        if not self._storage.answer(answer):
+            message = f"question `{question_id}` was answered before; the first answer stands"
+            raise AnswerRefused(message)
+        return question, answer
+
+
+def _checked(question: Question, given: Mapping[str, object], *, person: str, channel: str, at: str) -> Answer:
+    if not given:
+        message = "the answer is empty; nothing is read from silence"
+        raise AnswerRefused(message)
+    if person != question.user_id and question.kind != "permission":
+        message = f"`{person}` is not the person this question is for"
+        raise AnswerRefused(message)
+    if question.kind == "restatement":
+        return Answer(
+            question_id=question.question_id, person=person, channel=channel, answered_at=at,
+            restatement=_restated(given),
+        )  # fmt: skip
+    slots = {slot.name: slot for slot in question.slots}
+    items = {item.id for item in question.items}
+    if stray := sorted(given.keys() - slots.keys() - items):
+        message = f"`{stray[0]}` was not asked; asked are {', '.join(f'`{n}`' for n in (*slots, *sorted(items)))}"
+        raise AnswerRefused(message)
+    return Answer(
+        question_id=question.question_id,
+        person=person,
+        channel=channel,
+        answered_at=at,
+        values={name: _value(slots[name], value) for name, value in given.items() if name in slots},
+        items={name: _confirmation(name, value) for name, value in given.items() if name in items and name not in slots},
+    )
+
+
+def _restated(given: Mapping[str, object]) -> str:
+    text = given.get("restatement")
+    if given.keys() != {"restatement"} or type(text) is not str or not text.strip():
+        message = "this question asks for the act to be said again: answer with `restatement` and a text"
+        raise AnswerRefused(message)
+    return text
+
+
+def _value(slot: AskedSlot, value: object) -> object:
+    """Check a value against the tool's real schema (R-91); None says that there is none (R-46)."""
+    if value is None:
+        if slot.nullable:
+            return None
+        message = f"`{slot.name}` cannot be left empty"
+        raise AnswerRefused(message)
+    freeze(value, slot.name)
+    plan = compile_schema({"type": "object", "properties": {"value": thaw(slot.schema)}})
+    if type(plan) is Unsupported:
+        message = f"`{slot.name}` has a schema that answers cannot be checked against: {plan.what}"
+        raise AnswerRefused(message)
+    if errors := plan.validate({"value": value}):  # type: ignore[union-attr]
+        message = f"the answer to `{slot.name}` does not fit: {errors[0]}"
+        raise AnswerRefused(message)
+    return value
+
+
+def _confirmation(name: str, value: object) -> bool:
+    if value is not True:  # R-5: only the exact approving value
+        message = f"`{name}` is confirmed by exactly `true`; leave it out to leave it open"
+        raise AnswerRefused(message)
+    return True
