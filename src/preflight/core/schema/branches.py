@@ -8,8 +8,8 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import UNSET
 
-from preflight.core.schema.document import Raw
 from preflight.core.schema.found import Found
+from preflight.core.schema.keywords import Raw
 from preflight.core.schema.view import Group, View
 
 
@@ -23,6 +23,10 @@ class Object(Protocol):
 
     def hinted(self, name: str) -> bool:
         """Whether a member is claimed or offered."""
+        ...
+
+    def declares(self, name: str) -> bool:
+        """Whether a member has a schema outside of the alternatives."""
         ...
 
     def fits(self, raws: tuple[Raw, ...], value: object) -> bool:
@@ -43,11 +47,6 @@ class Judged(msgspec.Struct, frozen=True):
     probes: dict[str, tuple[Raw, ...]] = {}
     waiting: frozenset[str] = frozenset()
     problem: Literal["branch_unresolved", "branch_conflict"] | None = None
-
-    def known_names(self, group: Group, members: Object) -> list[str]:
-        """Members of the branches that were looked up, in the order of lookup."""
-        names = frozenset().union(*(branch.declared for branch in group.branches))
-        return [name for name in members.found if name in names]
 
 
 def judge(group: Group, members: Object) -> Judged:
@@ -81,8 +80,11 @@ def _own_probes(group: Group, members: Object) -> dict[str, tuple[Raw, ...]]:
     probes: dict[str, tuple[Raw, ...]] = {}
     for branch, own in zip(group.branches, group.own, strict=True):
         for name in (*branch.required, *branch.properties):
-            if name in own and name not in members.found and (name in branch.required or members.hinted(name)):
-                probes[name] = _any_branch(group, name, members)
+            if name not in own or name in members.found:
+                continue
+            raws = _any_branch(group, name, members)
+            if (raws or members.declares(name)) and (name in branch.required or members.hinted(name)):
+                probes[name] = raws
     return probes
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import NoReturn, cast
 
 import jsonschema_rs
 
-from preflight.core.schema.document import Document, Raw
+from preflight.core.schema.document import Document
+from preflight.core.schema.keywords import Raw
 from preflight.core.schema.pointers import fragment, join
 from preflight.core.schema.refusal import refuse
 from preflight.core.schema.survey import Survey
 
 _BASE = "urn:preflight:tool"
 _LISTS = frozenset(("allOf", "anyOf"))
+_UNREADABLE = (ValueError, TypeError, RecursionError)  # what the validator raises for what is no JSON
 _UNCHECKABLE = "cannot be checked: not a JSON value within the limits"
 
 
@@ -45,9 +48,10 @@ class Checks:
         try:
             return self._build(self._document.root)
         except jsonschema_rs.ValidationError as error:
-            refuse(join("", *error.instance_path), "not accepted by the validator, as an unsupported `pattern` is not")
+            what = "not accepted by the validator, as a `pattern` with look-around is not"
+            return refuse(join("", *error.instance_path), what)
         except ValueError:
-            refuse("", "the validator cannot be built from this schema")
+            return refuse("", "the validator cannot be built from this schema")
 
     def _build(self, schema: Raw) -> jsonschema_rs.Validator:
         return self._document.validator(
@@ -79,7 +83,7 @@ class Checks:
         """Whether `value` is valid for all of `raws`; what cannot be checked is not."""
         try:
             return self.of(raws).is_valid(value)
-        except (ValueError, RecursionError):
+        except _UNREADABLE:
             return False
 
     def messages(self, value: object) -> tuple[str, ...]:
@@ -89,7 +93,7 @@ class Checks:
                 return ()
             errors = islice(self.whole.iter_errors(value), self._document.limits.slots)
             return tuple(dict.fromkeys(f"`{self._place(error)}`: {explain(error)}" for error in errors))
-        except (ValueError, RecursionError):
+        except _UNREADABLE:
             return (f"``: {_UNCHECKABLE}",)
 
     def reason(self, raws: tuple[Raw, ...], value: object) -> str | None:
@@ -99,8 +103,16 @@ class Checks:
             if validator.is_valid(value):
                 return None
             return explain(next(validator.iter_errors(value)))
-        except (ValueError, RecursionError):
+        except _UNREADABLE:
             return _UNCHECKABLE
+
+    def foreign(self, schema: Mapping[str, object], value: object) -> str | None:
+        """The same for the schema of a slot that this plan did not make, such as one read back from a record."""
+        try:
+            error = next(self._build(dict(schema)).iter_errors(value), None)
+        except _UNREADABLE:
+            return _UNCHECKABLE
+        return None if error is None else explain(error)
 
     def _place(self, error: jsonschema_rs.ValidationError) -> str:
         """Where in the payload; keys that the schema does not declare are part of a value, so not shown."""

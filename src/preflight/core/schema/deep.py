@@ -7,8 +7,8 @@ from typing import cast
 
 from msgspec import UNSET
 
-from preflight.core.schema.document import Raw
 from preflight.core.schema.found import Found, of_slot
+from preflight.core.schema.keywords import Raw
 from preflight.core.schema.members import Members
 from preflight.core.schema.node import Array, Node
 from preflight.core.schema.plan import Plan
@@ -23,7 +23,7 @@ Walk = Generator[Slot, FieldState, Found]
 
 def walk_deep(plan: Plan, shape: Shape) -> Generator[Slot, FieldState, Walked]:
     """Walk any plan; ends with `unsupported` where the payload would exceed the limits."""
-    view = plan.root.view or plan.nodes.views.object(plan.root.raws)
+    view = plan.root.view or plan.nodes.views.of_object(plan.root.raws)
     try:
         found = yield from _Walker(plan, shape).members(view, plan.root, (), shape.claim(()), hinted=True)
     except Refusal as refusal:
@@ -56,24 +56,25 @@ class _Walker:
         hint = self.shape.offered(path)
         hint = claim if hint is UNSET else hint
         if isinstance(hint, list) and hint and node.array is not None:
-            return (yield from self._elements(node, node.array, path, claim, len(hint)))
-        if node.view is not None and (isinstance(hint, dict) or (required and node.object_only and hint is not None)):
-            return (yield from self._object(node, node.view, path, claim, required, hinted=isinstance(hint, dict)))
+            return (yield from self._elements(node.array, path, claim, len(hint)))
+        if node.view is not None and (isinstance(hint, dict) or (required and node.asks_members(hint))):
+            return (yield from self._object(node, node.view, path, claim, hint, required=required))
         return (yield from self._slot(node, path, claim, required=required))
 
     def _slot(self, node: Node, path: Path, claim: object, *, required: bool) -> Walk:
         slot = self.plan.slot(node, path, claim, required=required)
         return of_slot(slot, (yield slot))
 
-    def _object(self, node: Node, view: View, path: Path, claim: object, required: bool, *, hinted: bool) -> Walk:
-        found = yield from self.members(view, node, path, claim, hinted=hinted)
-        if found.value != {} or found.blocked or found.branches:
+    def _object(self, node: Node, view: View, path: Path, claim: object, hint: object, *, required: bool) -> Walk:
+        found = yield from self.members(view, node, path, claim, hinted=isinstance(hint, dict))
+        if found.value != {} or any(not state.settled for state in found.extra):
             return found
-        if not required and found.claim != {}:
+        if not required and hint != {}:
             found.value = found.loose = UNSET  # every claim in it was left out, so is the object
             return found
         # Nothing in it is known. That it is empty is a value like any other, and needs evidence (R-1).
         whole = yield from self._slot(node, path, claim, required=required)
+        whole.extra += found.extra
         whole.dropped += found.dropped
         return whole
 
@@ -92,7 +93,7 @@ class _Walker:
             self.unhinted.pop()
         return members.result()
 
-    def _elements(self, node: Node, array: Array, path: Path, claim: object, length: int) -> Walk:
+    def _elements(self, array: Array, path: Path, claim: object, length: int) -> Walk:
         claims = claim if isinstance(claim, list) else []
         result = Found(slot_name(path), claim)
         values: list[object] = []

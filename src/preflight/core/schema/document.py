@@ -8,12 +8,10 @@ from urllib.parse import unquote
 import jsonschema_rs
 import msgspec
 
+from preflight.core.schema.keywords import DATA, Raw, subschemas
 from preflight.core.schema.pointers import from_fragment, join
 from preflight.core.schema.refusal import refuse
 from preflight.limits import Limits
-
-Raw = dict[str, object] | bool
-"""A subschema as written: an object, or `true` / `false`."""
 
 _DIALECTS: dict[str, tuple[type[jsonschema_rs.Validator], bool]] = {
     "json-schema.org/draft/2020-12/schema": (jsonschema_rs.Draft202012Validator, False),
@@ -22,8 +20,6 @@ _DIALECTS: dict[str, tuple[type[jsonschema_rs.Validator], bool]] = {
     "json-schema.org/draft-06/schema": (jsonschema_rs.Draft6Validator, True),
 }
 _DEFAULT = "json-schema.org/draft/2020-12/schema"
-DATA = frozenset({"const", "default", "enum", "example", "examples"})
-"""Keywords whose values are data, not schemas."""
 
 
 class Document:
@@ -33,7 +29,7 @@ class Document:
     each visited subschema by its identity; the copy keeps them alive, so identities are stable.
     """
 
-    __slots__ = ("anchors", "legacy", "limits", "pointers", "root", "validator")
+    __slots__ = ("_anchors", "_schemas", "legacy", "limits", "pointers", "root", "validator")
 
     def __init__(self, input_schema: object, limits: Limits) -> None:
         """Copy and check `input_schema`; a `Refusal` says what is wrong with it."""
@@ -42,19 +38,41 @@ class Document:
         self.limits = limits
         self.root: dict[str, object] = _copy_root(input_schema, limits)
         self.validator, self.legacy = _dialect(self.root)
-        self.anchors: dict[str, list[tuple[Raw, str]]] | None = None
         self.pointers: dict[int, str] = {}
-        _check_keywords(self.root)
+        self._anchors: dict[str, list[tuple[Raw, str]]] | None = None
+        self._schemas: set[int] = set()
+        self._accept(self.root, "")
 
     def resolve(self, reference: str, at: str) -> tuple[Raw, str]:
         """The subschema a local `$ref` names, and its pointer; any other reference is refused, never fetched."""
         if not reference.startswith("#"):
             refuse(at, "`$ref` is not local and is never fetched; put the definition into the schema")
         if reference == "#" or reference.startswith("#/"):
-            return self._by_pointer(from_fragment(reference), at)
-        if self.anchors is None:
-            self.anchors = _anchors(self.root)
-        found = self.anchors.get(unquote(reference[1:]), [])
+            found, place = self._by_pointer(from_fragment(reference), at)
+        else:
+            found, place = self._by_anchor(unquote(reference[1:]), at)
+        if isinstance(found, dict) and id(found) not in self._schemas:
+            self._accept(found, place)
+        return found, place
+
+    def _accept(self, schema: dict[str, object], at: str) -> None:
+        """Check a schema's keywords against its dialect, once for it and all schemas inside it.
+
+        Its place says nothing: a reference may lead into data, or below a keyword the dialect does not know.
+        """
+        _check_keywords(schema, self.root.get("$schema"), at)
+        pending: list[Raw] = [schema]
+        while pending:
+            raw = pending.pop()
+            if isinstance(raw, dict) and id(raw) not in self._schemas:
+                self._schemas.add(id(raw))
+                pending.extend(sub.raw for sub in subschemas(raw))
+                pending.extend(_definitions(raw, "definitions" if self.legacy else "$defs"))
+
+    def _by_anchor(self, name: str, at: str) -> tuple[Raw, str]:
+        if self._anchors is None:
+            self._anchors = _anchors(self.root)
+        found = self._anchors.get(name, [])
         if len(found) != 1:
             refuse(at, "`$ref` names an anchor that is not declared exactly once")
         return found[0]
@@ -94,7 +112,7 @@ class _Copier:
         if isinstance(value, list):
             self._grow(len(value), at)
             return [self.copy(item, f"{at}/{n}", depth + 1, data=data) for n, item in enumerate(value)]
-        refuse(at, "not a JSON value")
+        return refuse(at, "not a JSON value")
 
     def copy_object(self, value: dict[object, object], at: str, depth: int, *, data: bool) -> dict[str, object]:
         copied: dict[str, object] = {}
@@ -114,10 +132,11 @@ class _Copier:
             refuse(at, "a string with a lone surrogate")
         return str(value)
 
-    def _number(self, value: float, at: str) -> float:
-        if isinstance(value, float) and not math.isfinite(value):
-            refuse(at, "a number that is not finite")
-        if isinstance(value, int) and abs(value) >= 10**self.limits.number_digits:
+    def _number(self, value: int | float, at: str) -> int | float:  # noqa: PYI041 - exact integers matter here
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                refuse(at, "a number that is not finite")
+        elif abs(value) >= 10**self.limits.number_digits:
             refuse(at, f"a number of more than {self.limits.number_digits} digits")
         return value
 
@@ -154,12 +173,17 @@ def _dialect(root: dict[str, object]) -> tuple[type[jsonschema_rs.Validator], bo
     return _DIALECTS[name]
 
 
-def _check_keywords(root: dict[str, object]) -> None:
+def _definitions(raw: dict[str, object], keyword: str) -> list[Raw]:
+    held = raw.get(keyword)
+    return [each for each in held.values() if isinstance(each, dict | bool)] if isinstance(held, dict) else []
+
+
+def _check_keywords(schema: dict[str, object], dialect: object, at: str) -> None:
     """Every keyword has the form its dialect demands (unknown `type` words, bad patterns, ...)."""
     try:
-        jsonschema_rs.meta.validate(root)
+        jsonschema_rs.meta.validate(schema if dialect is None else {**schema, "$schema": dialect})
     except jsonschema_rs.ValidationError as error:
-        where = join("", *error.instance_path)
+        where = join(at, *error.instance_path)
         keyword = str(error.instance_path[-1]) if error.instance_path else "schema"
         refuse(where, f"not a valid JSON Schema: `{keyword}` has a form the dialect does not know")
 
@@ -186,4 +210,4 @@ def _own_anchors(value: dict[str, object]) -> set[str]:
     return own
 
 
-__all__ = ["DATA", "Document", "Raw"]
+__all__ = ["Document"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from preflight.core.schema.document import Raw
-from preflight.core.schema.keywords import subschemas
+from preflight.core.schema.keywords import Raw, subschemas
 from preflight.core.schema.view import Views
 
 _STRUCTURE = frozenset(

@@ -43,9 +43,7 @@ def _walk_optional(
     plan: Plan, shape: Shape, claims: dict[str, object], arguments: dict[str, Any]
 ) -> Generator[Slot, FieldState, _Rest]:
     extra: list[FieldState] = []
-    dropped = [
-        DroppedClaim(name, value, UNDECLARED) for name, value in claims.items() if name not in plan.declared
-    ]
+    dropped = [DroppedClaim(name, value, UNDECLARED) for name, value in claims.items() if name not in plan.declared]
     allowed: list[DroppedClaim] = []
     for slot in plan.optional:
         name = slot.name

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, cast
 
-from preflight.core.schema.document import Raw
+Raw = dict[str, object] | bool
+"""A subschema as written: an object, or `true` / `false`."""
+
+DATA = frozenset({"const", "default", "enum", "example", "examples"})
+"""Keywords whose values are data, not schemas."""
 
 Where = Literal["here", "member", "pattern", "rest", "each", "element", "name"]
 
@@ -47,7 +51,7 @@ _MAPS: dict[str, Where] = {
 
 
 def subschemas(raw: dict[str, object]) -> Iterator[Sub]:
-    """Every schema that `raw` applies, `$ref` aside. `raw` fits its metaschema."""
+    """Every schema that `raw` applies, `$ref` aside."""
     for key, value in raw.items():
         if isinstance(value, dict) and key in _MAPS:
             for name, inner in value.items():
@@ -57,7 +61,9 @@ def subschemas(raw: dict[str, object]) -> Iterator[Sub]:
             for number, inner in enumerate(value):
                 yield Sub(_LISTS[key], (key, number), cast("Raw", inner))
         elif isinstance(value, dict | bool) and key in _SINGLE:
+            if key == "additionalItems" and not isinstance(raw.get("items"), list):
+                continue  # means something beside a list only, which 2020-12 does not know
             yield Sub(_SINGLE[key], (key,), value)
 
 
-__all__ = ["Sub", "Where", "subschemas"]
+__all__ = ["DATA", "Raw", "Sub", "Where", "subschemas"]

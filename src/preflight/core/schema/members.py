@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from preflight.core.schema.branches import Judged, judge
-from preflight.core.schema.document import Raw
 from preflight.core.schema.found import Found
+from preflight.core.schema.keywords import Raw
 from preflight.core.schema.plan import Plan
 from preflight.core.schema.pointers import slot_name
-from preflight.core.schema.shape import NOT_CHOSEN, NOT_CONFIRMED, UNDECLARED, Path, Shape
+from preflight.core.schema.shape import NOT_CHOSEN, NOT_CONFIRMED, UNDECLARED, Path, Policy, Shape
 from preflight.core.schema.view import Condition, Group, View
 from preflight.model.slot import BranchProblem, DroppedClaim
 
@@ -29,9 +29,9 @@ class Members:
         self.claims: dict[str, object] = claim if isinstance(claim, dict) else {}
         self.found: dict[str, Found] = {}
         self._hints: dict[str, bool] = {}
-        self._views: list[View] = []
+        self._views = [view]
         self._judged: list[tuple[Group, Judged]] = []
-        self._required: dict[str, None] = {}
+        self._required: dict[str, None] = dict.fromkeys(view.required)
 
     def fresh(self) -> Fresh:
         """The names to look up next, each with its schemas and whether it is required; none at the end."""
@@ -55,6 +55,10 @@ class Members:
     def name(self, member: str) -> str:
         """The slot's name of a member."""
         return slot_name((*self.path, member))
+
+    def declares(self, name: str) -> bool:
+        """Whether the member has a schema in what was in force so far."""
+        return any(name in view.properties for view in self._views)
 
     def fits(self, raws: tuple[Raw, ...], value: object) -> bool:
         """Whether a value is valid for some of this tool's schemas."""
@@ -84,7 +88,7 @@ class Members:
                 loose = None
         self._add_optional(result, value, loose)
         self._add_problems(result)
-        result.dropped += self._left_out(result)
+        result.dropped += self._left_out()
         result.value = UNSET if result.blocked and self.path else value
         result.loose = UNSET if loose is None or result.branches else loose
         return result
@@ -112,9 +116,9 @@ class Members:
             self._required.update(dict.fromkeys(group.shared if not judged.chosen else ()))
 
     def _added_by(self, condition: Condition, payload: dict[str, object]) -> View | None:
-        if condition.trigger is not None:
-            return condition.then if condition.trigger in payload else None
-        if not self._views or any(self._open(name) for name in condition.names):
+        if condition.trigger in payload:
+            return condition.then
+        if condition.test is None or any(self._open(name) for name in condition.names):
             return None
         return condition.then if self.fits((condition.test,), payload) else condition.otherwise
 
@@ -125,14 +129,14 @@ class Members:
             return name in self._required or self.hinted(name)
         return member.blocked and (name in self._required or self._policy(member) == "ask")
 
-    def _policy(self, member: Found) -> str:
+    def _policy(self, member: Found) -> Policy:
         """R-36: what happens to an unsettled optional member. Without a claim there is nothing to leave out."""
         if member.claim is UNSET:
             return "ask"
         policy = self.shape.optional(member.name)
-        if policy == "allow" and member.loose is UNSET:
-            return "ask"
-        return policy
+        if policy == "drop" or (policy == "allow" and member.loose is not UNSET):
+            return policy
+        return "ask"  # anything else, a broken answer included, is the careful side
 
     def _payload(self) -> dict[str, object]:
         """The members that would be sent, as far as they are known now."""
@@ -187,20 +191,21 @@ class Members:
 
     def _add_problems(self, result: Found) -> None:
         for group, judged in self._judged:
-            if judged.problem is None:
+            problem = judged.problem or ("branch_unresolved" if judged.probes else None)
+            if problem is None:
                 continue
             options = tuple(
                 tuple(self.name(name) for name in (branch.required or tuple(branch.properties)))
                 for branch in group.branches
             )
-            result.branches.append(BranchProblem(result.name, judged.problem, options))
+            result.branches.append(BranchProblem(result.name, problem, options))
             result.blocked = True
-            for name in judged.known_names(group, self):
-                if name not in self._declared():
-                    member = self.found[name]
+            declared = frozenset().union(*(branch.declared for branch in group.branches))
+            for name, member in self.found.items():
+                if name in declared and name not in self._declared() and name not in self._required:
                     result.extra += [state for state in (*member.fields, *member.extra) if state.settled]
 
-    def _left_out(self, result: Found) -> list[DroppedClaim]:
+    def _left_out(self) -> list[DroppedClaim]:
         """Claims for members that the tool does not declare, or that do not apply as things stand."""
         open_groups = any(judged.problem for _, judged in self._judged)
         declared = self._declared()

@@ -7,8 +7,9 @@ from typing import cast
 import msgspec
 from msgspec import UNSET
 
-from preflight.core.schema.document import Document, Raw
+from preflight.core.schema.document import Document
 from preflight.core.schema.effective import effective
+from preflight.core.schema.keywords import Raw
 from preflight.core.schema.pointers import slot_name
 from preflight.core.schema.view import ALL_KINDS, Kind, View, Views
 from preflight.model.slot import Slot
@@ -52,6 +53,10 @@ class Node:
         """True when nothing but an object (or null) fits, so that its members are asked for unhinted."""
         return self.view is not None and self.kinds <= {"object", "null"}
 
+    def asks_members(self, hint: object) -> bool:
+        """Whether the members are asked for though nothing gives them: nothing else fits, and no null is proposed."""
+        return self.object_only and not (hint is None and "null" in self.kinds)
+
     def slot(self, path: tuple[str | int, ...], claim: object = UNSET, *, required: bool = True) -> Slot:
         """The slot for this place at `path`."""
         return Slot(slot_name(path), path, self.schema, required, "null" in self.kinds, claim)
@@ -94,7 +99,7 @@ class Nodes:
     def _view(self, raws: tuple[Raw, ...], kinds: frozenset[Kind]) -> View | None:
         if "object" not in kinds or kinds == ALL_KINDS:
             return None
-        view = self.views.object(raws)
+        view = self.views.of_object(raws)
         return view if view.declared or view.required else None
 
     def _array(self, raws: tuple[Raw, ...], kinds: frozenset[Kind], above: frozenset[tuple[int, ...]]) -> Array | None:
@@ -135,8 +140,13 @@ class Nodes:
         shown = [effective(self.views, raws) for raws in branches]
         values = [_closed(each) for each in shown]
         if all(each is not None for each in values):
-            notes = {key: shown[0][key] for key in ("title", "description") if key in shown[0]}
-            return {**notes, "enum": [item for each in values for item in each or ()]}
+            merged: dict[str, object] = {
+                key: shown[0][key]
+                for key in ("title", "description")
+                if all(each.get(key) == shown[0].get(key) for each in shown) and key in shown[0]
+            }
+            listed = {msgspec.json.encode(item): item for each in values for item in each or ()}
+            return {**merged, "enum": list(listed.values())}
         choices = [raws[0] if len(raws) == 1 else self.views.keep({"allOf": list(raws)}) for raws in branches]
         return {"anyOf": choices}
 

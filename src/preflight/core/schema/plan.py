@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from preflight.core.schema.checks import Checks
-from preflight.core.schema.document import Document, Raw
+from preflight.core.schema.document import Document
+from preflight.core.schema.keywords import Raw
 from preflight.core.schema.node import Node, Nodes
 from preflight.core.schema.refusal import Refusal, refuse
 from preflight.core.schema.structure import check_structure
@@ -45,7 +46,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         """R-44: None when `value` fits the slot's own schema, else why not, without the value's text."""
         known = self.parts.get(id(slot.schema))
         if known is None or known[0] is not slot.schema:
-            return f"`{slot.name}` is not a slot of this tool"
+            return self.checks.foreign(slot.schema, value)
         return self.checks.reason(known[1], value)
 
     def slot(self, node: Node, path: tuple[str | int, ...], claim: object, *, required: bool) -> Slot:
@@ -75,7 +76,7 @@ def _compile(input_schema: object, limits: Limits) -> Plan:
     if root.kinds != {"object"}:
         refuse("/type", "the root must be declared as `object`")
     check_structure(nodes, root, limits.schema_nodes)
-    view = root.view or nodes.views.object(root.raws)
+    view = root.view or nodes.views.of_object(root.raws)
     members = {name: nodes.of(raws) for name, raws in view.properties.items()}
     flat = not view.groups and not view.conditions and all(node.leaf for node in members.values())
     plan = Plan(
@@ -95,9 +96,7 @@ def _compile(input_schema: object, limits: Limits) -> Plan:
 
 
 def _optional(view: View, members: dict[str, Node]) -> tuple[Slot, ...]:
-    return tuple(
-        node.slot((name,), required=False) for name, node in members.items() if name not in set(view.required)
-    )
+    return tuple(node.slot((name,), required=False) for name, node in members.items() if name not in set(view.required))
 
 
 __all__ = ["Plan", "compile_schema"]

@@ -5,11 +5,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from preflight.core.schema.document import Raw
+from preflight.core.schema.keywords import Raw
 from preflight.core.schema.node import Node, Nodes
 from preflight.core.schema.pointers import join, unescape
 from preflight.core.schema.refusal import refuse
 from preflight.core.schema.view import View
+
+# Shown as nothing, yet not of the category "format": joiner, Hangul fillers, variation selectors.
+_INVISIBLE = frozenset(
+    map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)))
+) | frozenset(map(chr, range(0xE0100, 0xE01F0)))
 
 
 def check_structure(nodes: Nodes, root: Node, limit: int) -> None:
@@ -82,7 +87,7 @@ def _check_names(names: frozenset[str], at: str) -> None:
 
 def fold(name: str) -> str:
     """A name as a reader sees it: compatibility forms, case and invisible characters removed."""
-    visible = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    visible = "".join(char for char in name if unicodedata.category(char) != "Cf" and char not in _INVISIBLE)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
 
 

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from preflight.core.schema.document import Document, Raw
-from preflight.core.schema.keywords import Where, subschemas
+from preflight.core.schema.document import Document
+from preflight.core.schema.keywords import Raw, Where, subschemas
 from preflight.core.schema.pointers import join
 from preflight.core.schema.refusal import refuse
 
 _NOT_WALKED = {
     "$dynamicRef": "`$dynamicRef` is not supported; use `$ref`",
     "$recursiveRef": "`$recursiveRef` is not supported; use `$ref`",
+}
+
+# ignoring what its author meant to hold would be silent, so a later dialect's keyword is refused.
+_SINCE_2019 = (
+    "dependentRequired",
+    "dependentSchemas",
+    "maxContains",
+    "minContains",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+_LATER: dict[str, tuple[str, ...]] = {
+    "Draft6Validator": ("if", "then", "else", *_SINCE_2019, "prefixItems"),
+    "Draft7Validator": (*_SINCE_2019, "prefixItems"),
+    "Draft201909Validator": ("prefixItems",),
 }
 
 Edges = list[tuple[Where, int]]
@@ -67,6 +82,9 @@ class Survey:
         for keyword, what in _NOT_WALKED.items():
             if keyword in raw:
                 refuse(join(at, keyword), what)
+        for keyword in _LATER.get(self._document.validator.__name__, ()):
+            if keyword in raw:
+                refuse(join(at, keyword), f"`{keyword}` is no keyword of the declared dialect")
         if at and "$schema" in raw and raw["$schema"] != self._document.root.get("$schema"):
             refuse(join(at, "$schema"), "a second dialect inside one schema")
         if at and isinstance(raw.get("$id"), str) and not str(raw["$id"]).startswith("#"):

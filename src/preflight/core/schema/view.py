@@ -7,13 +7,14 @@ from typing import Literal, cast
 
 import msgspec
 
-from preflight.core.schema.document import Document, Raw
-from preflight.core.schema.keywords import subschemas
-from preflight.core.schema.pointers import join
+from preflight.core.schema.document import Document
+from preflight.core.schema.keywords import Raw, subschemas
 from preflight.core.schema.refusal import refuse
 
 Kind = Literal["null", "boolean", "number", "string", "array", "object"]
 ALL_KINDS: frozenset[Kind] = frozenset(("null", "boolean", "number", "string", "array", "object"))
+_ALTERNATIVES: tuple[Literal["anyOf"], Literal["oneOf"]] = ("anyOf", "oneOf")
+_WORDS: dict[str, Kind] = {**{kind: kind for kind in ALL_KINDS}, "integer": "number"}
 _NOTHING: Raw = {"not": {}}
 
 
@@ -43,7 +44,6 @@ class Group(msgspec.Struct, frozen=True, eq=False):
     """
 
     kind: Literal["oneOf", "anyOf"]
-    at: str
     branches: tuple[View, ...]
     own: tuple[frozenset[str], ...]
     differing: frozenset[str]
@@ -54,7 +54,7 @@ class Group(msgspec.Struct, frozen=True, eq=False):
 class Condition(msgspec.Struct, frozen=True, eq=False):
     """`if/then/else`, or what the presence of the property `trigger` adds."""
 
-    test: Raw
+    test: Raw | None
     names: frozenset[str]
     trigger: str | None
     then: View | None
@@ -129,7 +129,7 @@ class Views:
     def _own_kinds(self, part: dict[str, object]) -> Iterator[frozenset[Kind]]:
         if "type" in part:
             declared = part["type"] if isinstance(part["type"], list) else [part["type"]]
-            yield frozenset("number" if word == "integer" else word for word in declared)
+            yield frozenset(_WORDS[word] for word in cast("list[str]", declared))
         if "const" in part:
             yield frozenset((kind_of(part["const"]),))
         if isinstance(part.get("enum"), list):
@@ -140,7 +140,7 @@ class Views:
             if key in part:
                 yield frozenset().union(*(self.admits((raw,)) for raw in cast("list[Raw]", part[key])))
 
-    def object(self, raws: tuple[Raw, ...]) -> View:
+    def of_object(self, raws: tuple[Raw, ...]) -> View:
         """`raws` as the schema of an object."""
         key = tuple(map(id, raws))
         if key not in self._objects:
@@ -169,18 +169,15 @@ class Views:
         """The parts, with alternatives that only one object fits merged in; the others go into `groups`."""
         parts = self.parts(raws)
         for part in parts:  # grows while it runs: a merged alternative may hold alternatives
-            for key in ("anyOf", "oneOf"):
+            for key in _ALTERNATIVES:
                 choices = [raw for raw in cast("list[Raw]", part.get(key, ())) if "object" in self.admits((raw,))]
                 if len(choices) == 1:
                     parts.extend(self.parts(choices))
                 elif choices:
-                    views = tuple(self.object((raw,)) for raw in choices)
+                    views = tuple(self.of_object((raw,)) for raw in choices)
                     if any(view.declared or view.required for view in views):
-                        groups.append(_group(cast("Literal['oneOf', 'anyOf']", key), self._at(part, key), views))
+                        groups.append(_group(key, views))
         return parts
-
-    def _at(self, part: dict[str, object], *tokens: str) -> str:
-        return join(self.at((part,)), *tokens)
 
     def _conditions(self, part: dict[str, object]) -> Iterator[Condition]:
         if "if" in part and ("then" in part or "else" in part):
@@ -191,12 +188,12 @@ class Views:
         for key in ("dependentRequired", "dependentSchemas", "dependencies"):
             for trigger, added in cast("dict[str, object]", part.get(key, {})).items():
                 raw = self.keep({"required": added}) if isinstance(added, list) else added
-                yield Condition(True, frozenset((trigger,)), trigger, self._addition(raw), None)
+                yield Condition(None, frozenset((trigger,)), trigger, self._addition(raw), None)
 
     def _addition(self, raw: object) -> View | None:
         if not isinstance(raw, dict):
             return None
-        view = self.object((raw,))
+        view = self.of_object((raw,))
         return view if view.declared or view.required else None
 
     def _names(self, raw: Raw) -> frozenset[str]:
@@ -211,13 +208,12 @@ class Views:
         return frozenset(names)
 
 
-def _group(kind: Literal["oneOf", "anyOf"], at: str, branches: tuple[View, ...]) -> Group:
+def _group(kind: Literal["oneOf", "anyOf"], branches: tuple[View, ...]) -> Group:
     names = [branch.declared.union(branch.required) for branch in branches]
     common = frozenset.intersection(*names)
     needed = [frozenset(branch.required) for branch in branches]
     return Group(
         kind=kind,
-        at=at,
         branches=branches,
         own=tuple(each - common for each in names),
         differing=frozenset(name for name in common if _differs(name, branches)),
