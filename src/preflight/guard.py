@@ -31,7 +31,7 @@ from preflight.workers import Workers
 
 _EXACT = frozenset(
     {
-        type(None), bool, int, float, str, dict, list, MappingProxyType,
+        type(None), bool, int, float, str, dict, list, tuple, MappingProxyType,
         FieldState, Match, Located, NotGrounded,
     }
 )  # fmt: skip

@@ -33,7 +33,7 @@ class Liar:
 
 
 GARBAGE: list[Any] = [None, True, False, 0, 1, -1, 2.5, "", " ", "x", "true", [], [None], {}, {"value": 1}, [[]]]
-NOT_JSON: list[Any] = [b"x", (1, 2), {3}, float("nan"), float("inf"), 1j, Word("immediate"), Liar(), object()]
+NOT_JSON: list[Any] = [b"x", {3}, float("nan"), float("inf"), 1j, Word("immediate"), Liar(), object()]
 NAMES = [
     *("amount", "to_account", "path", "celsius", "memo", "name", "value", "trust", "status"),
     *("__class__", "__proto__", "constructor", "items", "get", "self", "__dict__", "toString"),
@@ -174,7 +174,7 @@ class _Maker:
         before, after = self.pick(BEFORE_END), self.pick(AFTER_END)
         if self.rarely(8):
             number = type(value) in (int, float)
-            glue = [(self.pick(BEFORE_NUMBER if number else BEFORE_GLUE), " ")]
+            glue = [(self.pick(BEFORE_NUMBER if number and not str(value).startswith("-") else BEFORE_GLUE), " ")]
             glue.append((" ", self.pick(AFTER_NUMBER if number else AFTER_GLUE)))
             before, after = self.pick(glue)
         opening, words = self.pick(["use", "\U0001f4b8 use", "", "use"]) + before, self.words(value)
