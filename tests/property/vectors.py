@@ -175,7 +175,8 @@ class _Maker:
         if self.rarely(8):
             number = type(value) in (int, float)
             glue = [(self.pick(BEFORE_NUMBER if number and not str(value).startswith("-") else BEFORE_GLUE), " ")]
-            glue.append((" ", self.pick(AFTER_NUMBER if number else AFTER_GLUE)))
+            after_number = [mark for mark in AFTER_NUMBER if mark != ",000" or type(value) is int]
+            glue.append((" ", self.pick(after_number if number else AFTER_GLUE)))
             before, after = self.pick(glue)
         opening, words = self.pick(["use", "\U0001f4b8 use", "", "use"]) + before, self.words(value)
         text = opening + words + after + self.pick(["now", "", "for this"])

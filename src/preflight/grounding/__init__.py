@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
+from preflight.grounding.call import ground_call
 from preflight.grounding.findings import Context, Finding, Role, Target
 from preflight.grounding.locate import support
 
-__all__ = ["Context", "Finding", "Role", "Target", "support"]
+__all__ = ["Context", "Finding", "Role", "Target", "ground_call", "support"]

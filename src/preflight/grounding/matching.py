@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from preflight.model.evidence import Evidence
 
+_MAX_CHAIN = 64
 Span = tuple[int, int, int]
 
 
@@ -36,7 +37,7 @@ def _place(leaf: int, candidates: Sequence[Sequence[Sequence[Span]]], chosen: li
         if not holders:
             chosen[leaf] = option
             return True
-        if len(holders) == 1 and holders[0] not in moving:
+        if len(holders) == 1 and holders[0] not in moving and len(moving) < _MAX_CHAIN:
             blocked.append((option, holders[0]))
     for option, holder in blocked:
         before, chosen[leaf] = chosen[leaf], option

@@ -49,6 +49,7 @@ class SqliteFile:
         self._lock = threading.Lock()
         self._connection: apsw.Connection | None = None
         self._synchronous = ""
+        self._identity: tuple[int, int] | None = None  # device and inode
         self._closed = False
         with self._lock:
             self._ready()
@@ -103,13 +104,38 @@ class SqliteFile:
         try:
             if durable is not None:
                 self._set_synchronous(connection, durable=durable)
+            if durable:
+                self._check_identity()
             return work(connection)
         except BaseException as fault:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._roll_back(connection)
             if isinstance(fault, (apsw.Error, UnicodeEncodeError)):
                 raise self._failure(verb, fault) from fault
             raise
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        if not connection.in_transaction:
+            return
+        try:
+            connection.execute("ROLLBACK")
+        except apsw.Error:
+            self._drop()  # closing ends the transaction too; the next call opens the file again
+
+    def _check_identity(self) -> None:
+        """Refuse a file that was replaced or removed while it was open.
+
+        The old one would go on taking claims that nobody else sees, and two processes could start one decision.
+        """
+        if self.path == MEMORY:
+            return
+        try:
+            found = os.stat(self.path)
+            identity = (found.st_dev, found.st_ino)
+        except OSError:
+            identity = None
+        self._identity = self._identity or identity
+        if identity is None or identity != self._identity:
+            raise StorageError(f"`{self.path}` was replaced or removed while it was open; restart the program")
 
     def _ready(self) -> apsw.Connection:
         if self._closed:
@@ -141,6 +167,7 @@ class SqliteFile:
             self._write_ahead(connection)
             self._set_synchronous(connection, durable=True)
             _migrate(connection, self.path)
+            self._check_identity()
         except BaseException:
             connection.close(force=True)
             raise

@@ -39,8 +39,10 @@ class Object(Protocol):
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """`chosen` branches; else `probes`, the members to look up before one can be chosen, with their
-    schemas, while `waiting` members are held back; else the `problem`, if it is one.
+    """What came of a group.
+
+    `chosen` branches; else `probes`, the members to look up before one can be chosen, with their schemas,
+    while `waiting` members are held back; else the `problem`, if it is one.
     """
 
     chosen: tuple[View, ...] = ()

@@ -129,6 +129,7 @@ def _check_cost(order: list[int], edges: dict[int, Edges], document: Document) -
     visit. It is grown level by level, as deep as a value may be, so recursion that doubles is seen too.
     """
     limit = document.limits.schema_nodes
+    order = [node for node in order if edges[node]]  # the others cost 1 and stay so
     cost: dict[int, int] = dict.fromkeys(order, 0)
     for _ in range(document.limits.json_depth):
         fresh: dict[int, int] = {}

@@ -86,7 +86,7 @@ class Views:
     def spend(self, at: str) -> None:
         """Count one step of work."""
         self._work += 1
-        if self._work > 10 * self._document.limits.schema_nodes:
+        if self._work > 2 * self._document.limits.schema_nodes:  # once to compile, once to show slots
             refuse(at, "expanding the schema takes too much work")
 
     def parts(self, raws: Iterable[Raw]) -> list[dict[str, object]]:
