@@ -1,0 +1,179 @@
+"""The arguments of one call, grounded together: what was found, judged, matched, and put into verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from preflight.grounding import content, cues, spans_of_time
+from preflight.grounding.absence import why_absent
+from preflight.grounding.findings import Context, Finding, Target
+from preflight.grounding.index import index_of
+from preflight.grounding.leaves import Leaf, leaves, packed, together
+from preflight.grounding.lookup import look_up
+from preflight.grounding.matching import assign, claimed_spans
+from preflight.grounding.place import Place
+from preflight.grounding.read_number import as_decimal
+from preflight.grounding.rules import judge, kind
+from preflight.model.evidence import Evidence
+from preflight.model.instruction import USER, Segment
+
+_MAX_SHOWN = 4
+_SWAP_MARGIN = 1.01
+# The reason that is told when several mentions of a value failed for different reasons.
+_REASONS = ("superseded", "negated", "ambiguous", "swapped", "shared_span", "derived", "carried", "weak", "confusable")
+
+
+class Work(msgspec.Struct):
+    """One leaf on its way to a verdict."""
+
+    leaf: Leaf
+    usable: list[Evidence]
+    refused: list[tuple[str, Evidence]]
+    chosen: Evidence | None = None
+    reason: str | None = None
+
+
+def ground_call(segments: Sequence[Segment], targets: Sequence[Target], context: Context = Context()) -> dict[str, Finding]:
+    """A verdict for each target, by name.
+
+    The whole call is looked at once, since one span of the user's words feeds one argument (R-52).
+    Only segments of trust `user` are read; changing the others changes no verdict (R-55).
+    """
+    places = places_of(segments, context)
+    jobs: dict[str, list[Work] | None] = {}
+    for target in targets:
+        jobs[target.name] = _work(target, places, context)
+    every = [work for job in jobs.values() if job for work in job]
+    _match(every, places)
+    spans_of_time.ends(every, places, context)
+    _check_swaps(every, places)
+    spans_of_time.check_order(every)
+    return {target.name: _finding(target, jobs[target.name], segments, places) for target in targets}
+
+
+def places_of(segments: Sequence[Segment], context: Context) -> list[Place]:
+    """The user's segments, indexed; those of an earlier request are marked as carried (R-51)."""
+    language = context.locale.replace("_", "-").split("-")[0].lower()
+    requests = [segment.request for segment in segments if segment.trust == USER and segment.request is not None]
+    current = max(requests, default=None)
+    return [
+        Place(at, index_of(segment.text, language), segment.request is not None and segment.request != current)
+        for at, segment in enumerate(segments)
+        if segment.trust == USER and segment.text
+    ]
+
+
+def _work(target: Target, places: Sequence[Place], context: Context) -> list[Work] | None:
+    found = leaves(target)
+    if found is None:
+        return None
+    jobs = [_leaf_work(leaf, places, context) for leaf in found]
+    if len(jobs) == 1 and not jobs[0].usable and (items := packed(jobs[0].leaf)):
+        parts = [_leaf_work(item, places, context) for item in items]
+        if all(part.usable for part in parts):
+            return parts
+    return jobs
+
+
+def _leaf_work(leaf: Leaf, places: Sequence[Place], context: Context) -> Work:
+    work = Work(leaf, [], [])
+    by_index = {place.segment_index: place for place in places}
+    for found in look_up(leaf.field, leaf.value, places, context):
+        place = by_index[found.segment_index]
+        reason = judge(leaf, found, place, places)
+        if reason is None:
+            work.usable.append(found)
+        else:
+            work.refused.append((reason, found))
+    return work
+
+
+def _scores(places: Sequence[Place]) -> Callable[[Leaf, Evidence], float]:
+    by_index = {place.segment_index: place for place in places}
+    memo: dict[tuple[str, str, int, int, int], float] = {}
+
+    def score(leaf: Leaf, found: Evidence) -> float:
+        key = (leaf.target, leaf.pointer, found.segment_index, found.start, found.end)
+        if key not in memo:
+            memo[key] = cues.score(leaf.field, found, by_index[found.segment_index])
+        return memo[key]
+
+    return score
+
+
+def _match(every: Sequence[Work], places: Sequence[Place]) -> None:
+    """Give each leaf one mention, no text to two leaves."""
+    score = _scores(places)
+    for work in every:
+        if len(work.usable) > 1:
+            work.usable.sort(key=lambda found, leaf=work.leaf: (found.grade != "stated", -score(leaf, found)))  # type: ignore[misc]
+    free = [work for work in every if work.leaf.field.may_share]
+    bound = [work for work in every if not work.leaf.field.may_share]
+    spans = [[claimed_spans(found) for found in work.usable] for work in bound]
+    strength = {
+        at: (max((score(work.leaf, found) for found in work.usable), default=0.0) if _contested(spans, at) else 0.0) for at, work in enumerate(bound)
+    }
+    order = sorted(range(len(bound)), key=lambda at: (as_decimal(bound[at].leaf.value) is None, -strength[at], at))
+    for work, option in zip(bound, assign(spans, order), strict=True):
+        if option is not None:
+            work.chosen = work.usable[option]
+        elif work.usable:
+            work.reason = "shared_span"
+    for work in free:
+        work.chosen = work.usable[0] if work.usable else None
+
+
+def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]], at: int) -> bool:
+    mine = {span for option in spans[at] for span in option}
+    return any(other != at and any(span in mine for option in options for span in option) for other, options in enumerate(spans))
+
+
+def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
+    """Two numbers that would each stand nearer to the other's words are put back as a question (R-52)."""
+    numbers = [work for work in every if work.chosen and kind(work.chosen) == "number" and as_decimal(work.leaf.value) is not None]
+    score = _scores(places)
+    swapped: set[int] = set()
+    for at, one in enumerate(numbers):
+        for other_at in range(at + 1, len(numbers)):
+            other = numbers[other_at]
+            if one.leaf.target == other.leaf.target or one.chosen is None or other.chosen is None:
+                continue
+            straight = score(one.leaf, one.chosen) + score(other.leaf, other.chosen)
+            crossed = score(one.leaf, other.chosen) + score(other.leaf, one.chosen)
+            if crossed > straight * _SWAP_MARGIN + 0.5:
+                swapped |= {at, other_at}
+    for at in swapped:
+        work = numbers[at]
+        work.refused.append(("swapped", work.chosen))  # type: ignore[arg-type]
+        work.chosen, work.reason = None, "swapped"
+
+
+def _finding(target: Target, job: list[Work] | None, segments: Sequence[Segment], places: Sequence[Place]) -> Finding:
+    if job is None:
+        return Finding("unknown", None, "empty")
+    if all(work.chosen for work in job):
+        return _known(target, job, segments, places)
+    if any(work.leaf.field.role == "content" for work in job) and isinstance(target.claim, str):
+        return content.scan(target.claim, places)
+    failed = [work for work in job if work.chosen is None]
+    mentions = tuple(found for work in failed for _, found in (*work.refused, *((("shared_span", found) for found in work.usable))))[:_MAX_SHOWN]
+    return Finding("unknown", None, _reason(failed, segments, places), mentions)
+
+
+def _known(target: Target, job: list[Work], segments: Sequence[Segment], places: Sequence[Place]) -> Finding:
+    pairs = [(work.leaf.pointer, work.chosen) for work in job if work.chosen]
+    whole = together(pairs, "", "parts")
+    if not whole.matched_text:
+        text = next(place.index.text for place in places if place.segment_index == whole.segment_index)
+        whole = msgspec.structs.replace(whole, matched_text=text[whole.start : whole.end])
+    return Finding("known", whole, "grounded")
+
+
+def _reason(failed: Sequence[Work], segments: Sequence[Segment], places: Sequence[Place]) -> str:
+    told = {work.reason for work in failed if work.reason} | {reason for work in failed for reason, _ in work.refused}
+    for reason in _REASONS:
+        if reason in told:
+            return reason
+    return why_absent(failed[0].leaf.value, segments, places)
