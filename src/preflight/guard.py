@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import math
 import threading
 from collections.abc import Mapping
 from time import monotonic
@@ -164,6 +165,8 @@ class Guard:
     def _checked(self, result: object) -> object:
         if type(result) not in _EXACT and type(result) is not Failed:
             return Failed(f"returned a `{type(result).__name__}`")
+        if type(result) is float and not math.isfinite(result):
+            return Failed("returned a number that is not finite")
         if type(result) is str and len(result) > self._result_limit:
             return Failed(f"returned more than {self._result_limit} characters")
         return result

@@ -309,18 +309,18 @@ class StorageContract:
 
     def test_a_learned_name_holds_until_it_is_forgotten(self) -> None:
         store = self.open_storage()
-        store.learn(HERE, "u_01", "pay", "bank", "transfer", "u_01", MORNING)
-        store.learn(HERE, "u_01", "pay", "bank", "transfer", "u_01", MORNING)
-        _same(store.learned(HERE, "u_01", "pay"), ("bank", "transfer"), "learned")
-        for other in ((Scope(), "u_01", "pay"), (HERE, "u_02", "pay"), (HERE, "u_01", "PAY")):
-            _same(store.learned(*other), None, "another scope, user or name")
+        for name, tool in (("pay", "transfer"), ("see", "balance"), ("pay", "transfer")):
+            store.learn(HERE, "u_01", name, "bank", tool, "u_01", MORNING)
+        _same(store.learned(HERE, "u_01"), [("pay", "bank", "transfer"), ("see", "bank", "balance")], "learned")
+        for scope, user_id in ((Scope(), "u_01"), (HERE, "u_02")):
+            _same(store.learned(scope, user_id), [], "another scope or user")
         store.learn(HERE, "u_01", "pay", "bank", "order", "u_01", MORNING)
-        _same(store.learned(HERE, "u_01", "pay"), ("bank", "order"), "learned anew")
+        _same(store.learned(HERE, "u_01"), [("see", "bank", "balance"), ("pay", "bank", "order")], "learned anew")
         store.forget(HERE, "u_01", "pay", MORNING)
         store.forget(HERE, "u_01", "sell", MORNING)
-        _same(store.learned(HERE, "u_01", "pay"), None, "forgotten")
-        store.learn(HERE, "u_01", "pay", "bank", "transfer", "u_01", MORNING)
-        _same(store.learned(HERE, "u_01", "pay"), ("bank", "transfer"), "learned again")
+        _same(store.learned(HERE, "u_01"), [("see", "bank", "balance")], "forgotten")
+        store.learn(HERE, "u_01", "pay", "bank", "order", "u_01", MORNING)
+        _same(store.learned(HERE, "u_01")[1:], [("pay", "bank", "order")], "learned again")
 
     def test_racing_threads_start_each_decision_once(self) -> None:
         store, threads, decisions = self.open_storage(), 6, 20
@@ -353,7 +353,7 @@ class StorageContract:
             lambda: store.get("d1"),
             lambda: list(store.find(Query())),
             lambda: store.ask(sample_question("q1")),
-            lambda: store.learned(HERE, "u_01", "pay"),
+            lambda: store.learned(HERE, "u_01"),
         )
         for call in calls:
             with _refused(StorageError, "a call on a closed store"):

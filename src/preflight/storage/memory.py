@@ -34,7 +34,7 @@ class MemoryStorage:
         self._running: dict[str, tuple[Scope, str]] = {}
         self._questions: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {}
-        self._meanings: dict[_Key, list[tuple[str, str] | None]] = {}
+        self._meanings: dict[_Key, tuple[str, str]] = {}
 
     def append(self, record: Record, *, durable: bool = False) -> Stored:  # noqa: ARG002  nothing here is durable
         """Append a decision; the same `record_id` again returns the stored one."""
@@ -161,16 +161,21 @@ class MemoryStorage:
 
     def learn(self, scope: Scope, user_id: str, name: str, server: str, tool: str, by: str, at: str) -> None:  # noqa: ARG002  who and when are for the stores that last
         """Remember that this user means this tool by `name`; the same again is harmless."""
-        self._mean((scope, user_id, name), (server, tool))
+        key = (scope, user_id, name)
+        with self._opened():
+            if self._meanings.get(key) != (server, tool):
+                self._meanings.pop(key, None)  # what is learned anew is the newest
+                self._meanings[key] = (server, tool)
 
     def forget(self, scope: Scope, user_id: str, name: str, at: str) -> None:  # noqa: ARG002  same
-        """Revoke what this user means by `name`; the history stays."""
-        self._mean((scope, user_id, name), None)
-
-    def learned(self, scope: Scope, user_id: str, name: str) -> tuple[str, str] | None:
-        """Return `(server, tool)` of the mapping in force, or None."""
+        """Revoke what this user means by `name`."""
         with self._opened():
-            return self._meanings.get((scope, user_id, name), [None])[-1]
+            self._meanings.pop((scope, user_id, name), None)
+
+    def learned(self, scope: Scope, user_id: str) -> list[tuple[str, str, str]]:
+        """Return `(name, server, tool)` of every mapping of this user that is in force, oldest first."""
+        with self._opened():
+            return [(key[2], *meant) for key, meant in self._meanings.items() if key[:2] == (scope, user_id)]
 
     def close(self) -> None:
         """End it; further calls raise StorageError, a second close does nothing."""
@@ -205,10 +210,6 @@ class MemoryStorage:
     def _latest(self, wanted: Callable[[Record], bool]) -> Stored | None:
         with self._opened():
             return next((stored for stored in reversed(self._log) if wanted(stored.record)), None)
-
-    def _mean(self, key: _Key, meant: tuple[str, str] | None) -> None:
-        with self._opened():
-            self._meanings.setdefault(key, []).append(meant)
 
 
 def _same_step(one: Record, other: Record) -> bool:

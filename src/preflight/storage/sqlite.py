@@ -87,6 +87,13 @@ _MEANING = """
 SELECT server, tool FROM meaning
 WHERE tenant = ? AND conversation = ? AND user_id = ? AND name = ? ORDER BY seq DESC LIMIT 1
 """
+_MEANINGS = """
+SELECT name, server, tool FROM meaning AS this
+WHERE tenant = ?1 AND conversation = ?2 AND user_id = ?3 AND tool IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM meaning AS later
+    WHERE tenant = ?1 AND conversation = ?2 AND user_id = ?3 AND name = this.name AND later.seq > this.seq
+) ORDER BY seq
+"""
 _MEAN = """
 INSERT INTO meaning (tenant, conversation, user_id, name, server, tool, confirmed_by, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -269,10 +276,10 @@ class SqliteStorage:
 
         self._file.transaction(work, durable=True)
 
-    def learned(self, scope: Scope, user_id: str, name: str) -> tuple[str, str] | None:
-        """Return `(server, tool)` of the mapping in force, or None."""
-        key = (scope.tenant, scope.conversation, user_id, name)
-        return self._file.reading(lambda db: _meaning(db, key))
+    def learned(self, scope: Scope, user_id: str) -> list[tuple[str, str, str]]:
+        """Return `(name, server, tool)` of every mapping of this user that is in force, oldest first."""
+        key = (scope.tenant, scope.conversation, user_id)
+        return self._file.reading(lambda db: _rows(db, _MEANINGS, key))
 
     def close(self) -> None:
         """Release the file; further calls raise StorageError, a second close does nothing."""

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable
 from importlib import resources
+from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
@@ -129,7 +130,7 @@ class SqliteFile:
         if self.path == MEMORY:
             return
         try:
-            found = os.stat(self.path)
+            found = Path(self.path).stat()
             identity = (found.st_dev, found.st_ino)
         except OSError:
             identity = None

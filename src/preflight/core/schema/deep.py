@@ -14,7 +14,7 @@ from preflight.core.schema.node import Array, Node
 from preflight.core.schema.plan import Plan
 from preflight.core.schema.pointers import slot_name
 from preflight.core.schema.refusal import Refusal, refuse
-from preflight.core.schema.shape import Path, Shape, Walked
+from preflight.core.schema.shape import ARRAYS, OBJECTS, Path, Shape, Walked
 from preflight.core.schema.view import View
 from preflight.model.slot import FieldState, Slot
 
@@ -55,9 +55,9 @@ class _Walker:
             return (yield from self._slot(node, path, claim, required=required))
         hint = self.shape.offered(path)
         hint = claim if hint is UNSET else hint
-        if isinstance(hint, list) and hint and node.array is not None:
+        if isinstance(hint, ARRAYS) and hint and node.array is not None:
             return (yield from self._elements(node.array, path, claim, len(hint)))
-        if node.view is not None and (isinstance(hint, dict) or (required and node.asks_members(hint))):
+        if node.view is not None and (isinstance(hint, OBJECTS) or (required and node.asks_members(hint))):
             return (yield from self._object(node, node.view, path, claim, hint, required=required))
         return (yield from self._slot(node, path, claim, required=required))
 
@@ -66,7 +66,7 @@ class _Walker:
         return of_slot(slot, (yield slot))
 
     def _object(self, node: Node, view: View, path: Path, claim: object, hint: object, *, required: bool) -> Walk:
-        found = yield from self.members(view, node, path, claim, hinted=isinstance(hint, dict))
+        found = yield from self.members(view, node, path, claim, hinted=isinstance(hint, OBJECTS))
         if found.value != {} or any(not state.settled for state in found.extra):
             return found
         if not required and hint != {}:
@@ -94,7 +94,7 @@ class _Walker:
         return members.result()
 
     def _elements(self, array: Array, path: Path, claim: object, length: int) -> Walk:
-        claims = claim if isinstance(claim, list) else []
+        claims = claim if isinstance(claim, ARRAYS) else []
         result = Found(slot_name(path), claim)
         values: list[object] = []
         loose: list[object] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from urllib.parse import unquote
 
 import jsonschema_rs
@@ -11,6 +12,7 @@ import msgspec
 from preflight.core.schema.keywords import DATA, Raw, subschemas
 from preflight.core.schema.pointers import from_fragment, join
 from preflight.core.schema.refusal import refuse
+from preflight.core.schema.shape import ARRAYS, OBJECTS
 from preflight.limits import Limits
 
 _DIALECTS: dict[str, tuple[type[jsonschema_rs.Validator], bool]] = {
@@ -33,7 +35,7 @@ class Document:
 
     def __init__(self, input_schema: object, limits: Limits) -> None:
         """Copy and check `input_schema`; a `Refusal` says what is wrong with it."""
-        if not isinstance(input_schema, dict):
+        if not isinstance(input_schema, OBJECTS):
             refuse("", "`inputSchema` must be a JSON object; declare one, an empty `required` is fine")
         self.limits = limits
         self.root: dict[str, object] = _copy_root(input_schema, limits)
@@ -107,14 +109,14 @@ class _Copier:
             return self._number(value, at)
         if depth >= self.limits.json_depth:
             refuse(at, f"nested deeper than {self.limits.json_depth}")
-        if isinstance(value, dict):
+        if isinstance(value, OBJECTS):
             return self.copy_object(value, at, depth, data=data)
-        if isinstance(value, list):
+        if isinstance(value, ARRAYS):
             self._grow(len(value), at)
             return [self.copy(item, f"{at}/{n}", depth + 1, data=data) for n, item in enumerate(value)]
         return refuse(at, "not a JSON value")
 
-    def copy_object(self, value: dict[object, object], at: str, depth: int, *, data: bool) -> dict[str, object]:
+    def copy_object(self, value: Mapping[object, object], at: str, depth: int, *, data: bool) -> dict[str, object]:
         copied: dict[str, object] = {}
         for key, item in value.items():
             if not isinstance(key, str):
@@ -152,7 +154,7 @@ def _required(names: list[object], at: str) -> list[object]:
     return list(dict.fromkeys(names))
 
 
-def _copy_root(input_schema: dict[object, object], limits: Limits) -> dict[str, object]:
+def _copy_root(input_schema: Mapping[object, object], limits: Limits) -> dict[str, object]:
     copied = _Copier(limits).copy_object(input_schema, "", 0, data=False)
     if len(msgspec.json.encode(copied)) > limits.schema_bytes:
         refuse("", f"larger than {limits.schema_bytes} bytes")

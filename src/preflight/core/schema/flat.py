@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from msgspec import UNSET
 
 from preflight.core.schema.plan import Plan
-from preflight.core.schema.shape import ALLOWED, NOT_CONFIRMED, UNDECLARED, Shape, Walked
+from preflight.core.schema.shape import ALLOWED, NOT_CONFIRMED, OBJECTS, UNDECLARED, Shape, Walked
+from preflight.model.json_value import thaw
 from preflight.model.slot import DroppedClaim, FieldState, Slot
 
 
 def walk_flat(plan: Plan, shape: Shape) -> Generator[Slot, FieldState, Walked]:
     """Walk a plan whose `flat` is true; same results as the general walk."""
     claimed = shape.claim(())
-    claims: dict[str, object] = claimed if isinstance(claimed, dict) else {}
+    claims: Mapping[str, object] = claimed if isinstance(claimed, OBJECTS) else {}
     arguments: dict[str, Any] = {}
     fields: list[FieldState] = []
     for slot in plan.required:
@@ -23,7 +24,7 @@ def walk_flat(plan: Plan, shape: Shape) -> Generator[Slot, FieldState, Walked]:
         state = yield _with_claim(slot, claims[name]) if name in claims else slot
         fields.append(state)
         if state.status == "known":
-            arguments[name] = state.value
+            arguments[name] = thaw(state.value)
         elif state.status == "null" and slot.nullable:
             arguments[name] = None
     if not plan.optional and claims.keys() <= plan.declared:
@@ -40,7 +41,7 @@ _Rest = tuple[tuple[FieldState, ...], dict[str, Any], tuple[DroppedClaim, ...], 
 
 
 def _walk_optional(
-    plan: Plan, shape: Shape, claims: dict[str, object], arguments: dict[str, Any]
+    plan: Plan, shape: Shape, claims: Mapping[str, object], arguments: dict[str, Any]
 ) -> Generator[Slot, FieldState, _Rest]:
     extra: list[FieldState] = []
     dropped = [DroppedClaim(name, value, UNDECLARED) for name, value in claims.items() if name not in plan.declared]
@@ -54,14 +55,14 @@ def _walk_optional(
         if state.status != "unknown":
             extra.append(state)
             if state.status == "known" or slot.nullable:
-                arguments[name] = state.value if state.status == "known" else None
+                arguments[name] = thaw(state.value) if state.status == "known" else None
             continue
         policy = "ask" if claim is UNSET else shape.optional(name)
         if policy == "drop":
             dropped.append(DroppedClaim(name, claim, NOT_CONFIRMED))
         elif policy == "allow":
             allowed.append(DroppedClaim(name, claim, ALLOWED))
-            arguments[name] = claim
+            arguments[name] = thaw(claim)
         else:  # R-36: anything but the two exact words asks
             extra.append(state)
     return tuple(extra), arguments, tuple(dropped), tuple(allowed)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from preflight.core.schema.shape import ALLOWED
+from preflight.model.json_value import thaw
 from preflight.model.slot import BranchProblem, DroppedClaim, FieldState, Slot
 
 
@@ -48,13 +49,13 @@ def of_slot(slot: Slot, state: FieldState) -> Found:
     """One slot's state as a `Found`. A null that the schema does not admit means: leave it out (R-46)."""
     found = Found(slot.name, slot.claim, fields=[state], known=state.status == "known")
     if state.status == "known":
-        found.value = found.loose = state.value
+        found.value = found.loose = thaw(state.value)
     elif state.status == "null":
         found.value = found.loose = None if slot.nullable else UNSET
     else:
         found.blocked = True
         if slot.claim is not UNSET:
-            found.loose = slot.claim
+            found.loose = thaw(slot.claim)
             found.loans = [DroppedClaim(slot.name, slot.claim, ALLOWED)]
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import UNSET
 
 from preflight.core.schema.branches import Judged, judge
@@ -9,7 +11,7 @@ from preflight.core.schema.found import Found
 from preflight.core.schema.keywords import Raw
 from preflight.core.schema.plan import Plan
 from preflight.core.schema.pointers import slot_name
-from preflight.core.schema.shape import NOT_CHOSEN, NOT_CONFIRMED, UNDECLARED, Path, Policy, Shape
+from preflight.core.schema.shape import NOT_CHOSEN, NOT_CONFIRMED, OBJECTS, UNDECLARED, Path, Policy, Shape
 from preflight.core.schema.view import Condition, Group, View
 from preflight.model.slot import BranchProblem, DroppedClaim
 
@@ -26,7 +28,7 @@ class Members:
         self.view = view
         self.path = path
         self.claim = claim
-        self.claims: dict[str, object] = claim if isinstance(claim, dict) else {}
+        self.claims: Mapping[str, object] = claim if isinstance(claim, OBJECTS) else {}
         self.found: dict[str, Found] = {}
         self._hints: dict[str, bool] = {}
         self._views = [view]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from preflight.model.slot import BranchProblem, DroppedClaim, FieldState, Unsupported
+
+OBJECTS = (dict, MappingProxyType)
+"""How a JSON object may be held: plain, or frozen (`preflight.model.json_value.freeze`)."""
+ARRAYS = (list, tuple)
+"""How a JSON array may be held."""
 
 Path = tuple[str | int, ...]
 Policy = Literal["drop", "ask", "allow"]
@@ -18,7 +24,10 @@ ALLOWED = "sent without confirmation, as the rules allow"
 
 
 class Shape(Protocol):
-    """What the walker may ask about structure. Each method is a plain lookup: no side effects, no errors."""
+    """What the walker may ask about structure: plain lookups, without side effects or errors.
+
+    Objects and arrays may be plain (`dict`, `list`) or frozen (read-only mapping, `tuple`).
+    """
 
     def claim(self, path: Path) -> object:
         """The model's proposal at `path`, or UNSET. Asked once, for `()`: a container's claim holds those below it."""
@@ -51,4 +60,15 @@ class Walked(msgspec.Struct, frozen=True):
     unsupported: Unsupported | None = None
 
 
-__all__ = ["ALLOWED", "NOT_CHOSEN", "NOT_CONFIRMED", "UNDECLARED", "Path", "Policy", "Shape", "Walked"]
+__all__ = [
+    "ALLOWED",
+    "ARRAYS",
+    "NOT_CHOSEN",
+    "NOT_CONFIRMED",
+    "OBJECTS",
+    "UNDECLARED",
+    "Path",
+    "Policy",
+    "Shape",
+    "Walked",
+]
