@@ -24,7 +24,8 @@ def walk_flat(plan: Plan, shape: Shape) -> Generator[Slot, FieldState, Walked]:
         state = yield _with_claim(slot, claims[name]) if name in claims else slot
         fields.append(state)
         if state.status == "known":
-            arguments[name] = thaw(state.value)
+            value = state.value
+            arguments[name] = value if type(value) is str else thaw(value)
         elif state.status == "null" and slot.nullable:
             arguments[name] = None
     if not plan.optional and claims.keys() <= plan.declared:
