@@ -178,8 +178,8 @@ class _Maker:
             after_number = [mark for mark in AFTER_NUMBER if mark != ",000" or type(value) is int]
             glue.append((" ", self.pick(after_number if number else AFTER_GLUE)))
             before, after = self.pick(glue)
-        opening, words = self.pick(["use", "\U0001f4b8 use", "", "use"]) + before, self.words(value)
-        text = opening + words + after + self.pick(["now", "", "for this"])
+        opening, words = (self.pick(["use", "\U0001f4b8 use", "", "use"]) if before else "") + before, self.words(value)
+        text = opening + words + after + self.pick([" now", "", " for this"])
         segments.append(self.segment(text))
         claim = {"value": value, "segment_index": len(segments) - 1, "span": [len(opening), len(opening) + len(words)]}
         return self.entry(self.spoilt(claim, len(text)) if self.rarely(4) else claim, [{}, 7, "x", [], True], 12)

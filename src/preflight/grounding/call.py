@@ -15,7 +15,7 @@ from preflight.grounding.lookup import look_up
 from preflight.grounding.matching import assign, claimed_spans
 from preflight.grounding.place import Place
 from preflight.grounding.read_number import as_decimal
-from preflight.grounding.rules import judge, kind
+from preflight.grounding.rules import judge
 from preflight.model.evidence import Evidence
 from preflight.model.instruction import USER, Segment
 
@@ -132,7 +132,7 @@ def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]], at: in
 
 def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
     """Two numbers that would each stand nearer to the other's words are put back as a question (R-52)."""
-    numbers = [work for work in every if work.chosen and kind(work.chosen) == "number" and as_decimal(work.leaf.value) is not None]
+    numbers = [work for work in every if work.chosen and _numeric(work)]
     score = _scores(places)
     swapped: set[int] = set()
     for at, one in enumerate(numbers):
@@ -148,6 +148,11 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
         work = numbers[at]
         work.refused.append(("swapped", work.chosen))  # type: ignore[arg-type]
         work.chosen, work.reason = None, "swapped"
+
+
+def _numeric(work: Work) -> bool:
+    value = work.leaf.value
+    return as_decimal(value) is not None or (isinstance(value, str) and value.isdigit())
 
 
 def _finding(target: Target, job: list[Work] | None, segments: Sequence[Segment], places: Sequence[Place]) -> Finding:

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from preflight.grounding import cues, language_cues
 from preflight.grounding.leaves import Leaf
+from preflight.grounding.matching import claimed_spans
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import unit_after
 from preflight.grounding.read_number import as_decimal
@@ -183,8 +184,9 @@ def wrong_end(leaf: Leaf, found: Evidence, place: Place) -> bool:
     if starts == ends:
         return False
     text = place.index.text
-    before = text[max(0, found.start - 24) : found.start]
+    _, begin, end = claimed_spans(found)[0]
+    before = text[max(0, begin - 24) : begin]
     if starts:
-        return bool(_AFTER_TO.search(before)) and re.search(r"\b(?:from|between|von|desde|du)\s", text[max(0, found.start - _PAIR) : found.start]) is not None
-    after = text[found.end : found.end + _PAIR]
+        return bool(_AFTER_TO.search(before)) and re.search(r"\b(?:from|between|von|desde|du)\s", text[max(0, begin - _PAIR) : begin]) is not None
+    after = text[end : end + _PAIR]
     return bool(_AFTER_FROM.search(before)) and re.match(r"[^.;!?\n]*?\s(?:to|into|until|till|and|nach|bis|hasta|à|au)\s", after) is not None
