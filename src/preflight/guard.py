@@ -36,6 +36,7 @@ _EXACT = frozenset(
         FieldState, Match, Located, NotGrounded,
     }
 )  # fmt: skip
+_PLAIN = frozenset({type(None), dict, FieldState, Match, Located, NotGrounded})  # nothing more to check
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("preflight_inside_hook", default=False)
 
 
@@ -82,11 +83,11 @@ class Guard:
 
     def _drive_here(self, path: Path) -> Driven:
         driven = Driven(None)  # type: ignore[arg-type]  # set before it is returned
-        hooks = self._hooks
+        hooks, call, send = self._hooks, self.call, path.send
         try:
             need = next(path)
             while True:
-                need = path.send(self.call(hooks[need.hook], need, driven))
+                need = send(call(hooks[need.hook], need, driven))
         except StopIteration as end:
             driven.decision = end.value
             return driven
@@ -129,7 +130,7 @@ class Guard:
             return Failed(f"interrupted by {type(interrupt).__name__}")
         if monotonic() - started > hook.seconds:
             return Failed(f"took longer than {hook.seconds} s")  # a late result is dropped
-        return self._checked(result)
+        return result if type(result) in _PLAIN else self._checked(result)
 
     async def _call_async(self, hook: _Called, need: Need, driven: Driven) -> object:
         if hook.inline and not hook.waits:

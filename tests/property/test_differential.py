@@ -47,6 +47,7 @@ def test_core_and_reference_agree_on_a_seeded_sweep_that_meets_every_exit() -> N
 
 EVERY_EXIT = {
     ("hold", "checklist_unidentified"),
+    ("hold", "request_invalid"),
     ("hold", "hook_failed"),
     ("ask_user", "intent_undetermined"),
     ("hold", "intent_undetermined_exhausted"),

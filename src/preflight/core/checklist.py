@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
-from preflight.core.needs import Failed, Need
+from preflight.core.needs import Failed
 from preflight.model.checklist import ItemState
-from preflight.model.request import Request
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -29,16 +28,8 @@ def identified(declared: tuple[object, ...]) -> tuple[Item, ...] | None:
     return tuple(items)
 
 
-def verify(items: tuple[Item, ...], request: Request) -> Generator[Need, object, tuple[ItemState, ...]]:
-    """Have every item verified now; anything but exactly `verified` is unverified."""
-    states = []
-    for item in items:
-        answer = yield Need("verify_user_checklist_item", (item, request), item.id)
-        states.append(_state(item, answer))
-    return tuple(states)
-
-
-def _state(item: Item, answer: object) -> ItemState:
+def verified(item: Item, answer: object) -> ItemState:
+    """Read what `verify_user_checklist_item` returned: anything but exactly `verified` is unverified."""
     if type(answer) is Failed or not (answer is None or isinstance(answer, Mapping)):
         return ItemState(
             item.id, item.description, "unverified", None, "definition_repair", "verify_user_checklist_item failed"

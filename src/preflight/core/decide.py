@@ -17,10 +17,11 @@ from preflight.core.schema import walk
 from preflight.core.setup import PLAIN, Setup
 from preflight.core.shape import RequestShape
 from preflight.core.verdict import Findings
-from preflight.model.checklist import Fixed
+from preflight.model.checklist import Fixed, ItemState
 from preflight.model.decision import Decision
 from preflight.model.request import Request
 from preflight.model.slot import Unsupported
+from preflight.model.trigger import Trigger
 
 Path = Generator[Need, object, Decision]
 
@@ -52,7 +53,11 @@ def _deciding(run: Run) -> Path:
     if items is None:
         return run.checklist_unidentified()
 
-    settled = yield from fixed_checklist.settle(request)
+    # a verified trigger was classified when its run was deferred
+    fired = request.trigger if type(request.trigger) is Trigger else None
+    when = fired.when_case if fired else (yield Need("classify_when_case", (request.utterance,)))
+    said = yield Need("extract_user_action_name", (request.utterance,))
+    settled = fixed_checklist.settle(request, when, said)
     if type(settled) is not Fixed:
         return run.hook_failed("hook_failed", settled)
     run.fixed = settled
@@ -65,7 +70,8 @@ def _deciding(run: Run) -> Path:
         return run.action_key_failed(key)
     run.action_key = key
 
-    match, fault = yield from tool_gate.confirm(request, settled)
+    asked = (settled.c2_user_action_name, request.tool, settled, request.utterance)
+    match, fault = tool_gate.read((yield Need("confirm_tool_name_matches_intent", asked)))
     run.matched(match)
     if not match.approved:
         return run.tool_undetermined(match, fault)
@@ -93,10 +99,15 @@ def _deciding(run: Run) -> Path:
 
     if run.phase == "at_instruction" and not verdict.blocking(walked, run.phase) and not walked.branches:
         return (yield from _deferring(run))
-    items_now = (yield from checklist.verify(items, request)) if run.phase == "at_trigger" else None
+    states: tuple[ItemState, ...] | None = None
+    if run.phase == "at_trigger":  # conditions are not checked before
+        now = []
+        for item in items:
+            now.append(checklist.verified(item, (yield Need("verify_user_checklist_item", (item, request), item.id))))
+        states = tuple(now)
     settled_all = not verdict.unknown_states(walked) and not walked.branches
     errors = plan.validate(walked.arguments) if settled_all else ()
-    return (yield from _rendered(run, run.judged(Findings(walked, items_now, (), errors))))
+    return (yield from _rendered(run, run.judged(Findings(walked, states, (), errors))))
 
 
 def _deferring(run: Run) -> Path:

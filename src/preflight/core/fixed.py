@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
-from preflight.core.needs import Failed, Need
+from preflight.core.needs import Failed
 from preflight.model.checklist import WHEN_CASES, Fixed, Phase, WhenCase
 from preflight.model.instruction import USER
 from preflight.model.request import Request, Utterance
@@ -21,12 +21,12 @@ class BrokenHook(msgspec.Struct, frozen=True):
     fault: str
 
 
-def settle(request: Request) -> Generator[Need, object, Fixed | BrokenHook]:
-    """Ask the two hooks of the fixed checklist; nothing is substituted for a slot they leave open."""
-    when = yield from _when_case(request)
-    if type(when) is BrokenHook:
-        return when
-    said = yield Need("extract_user_action_name", (request.utterance,))
+def settle(request: Request, when: object, said: object) -> Fixed | BrokenHook:
+    """Read what the two hooks of the fixed checklist returned; nothing is substituted for a slot they leave open."""
+    if type(when) is Failed:
+        return BrokenHook("classify_when_case", when.fault)
+    if when is not None and (type(when) is not str or when not in WHEN_CASES):
+        return BrokenHook("classify_when_case", "returned none of the four words")  # R-23: never a fallback
     if type(said) is Failed:
         return BrokenHook("extract_user_action_name", said.fault)
     if said is not None and type(said) is not str:
@@ -36,22 +36,11 @@ def settle(request: Request) -> Generator[Need, object, Fixed | BrokenHook]:
         name, source = _settled_before(request.fixed_pre_set), "pre_set_data"
     named = usable(name)
     return Fixed(
-        c1_when_case=when,  # type: ignore[arg-type]  # narrowed above
-        c2_user_action_name=name if named else None,  # type: ignore[arg-type]
+        c1_when_case=when,  # type: ignore[arg-type]  # one of the four words, or None
+        c2_user_action_name=name if named else None,  # type: ignore[arg-type]  # usable, so a string
         c3_provider_action_name=request.tool.name,
-        c2_source=source if named else None,  # type: ignore[arg-type]
+        c2_source=source if named else None,  # type: ignore[arg-type]  # one of two literals
     )
-
-
-def _when_case(request: Request) -> Generator[Need, object, WhenCase | BrokenHook | None]:
-    if type(request.trigger) is Trigger:
-        return request.trigger.when_case  # R-24: a verified trigger is not classified again
-    when = yield Need("classify_when_case", (request.utterance,))
-    if type(when) is Failed:
-        return BrokenHook("classify_when_case", when.fault)
-    if when is None or (type(when) is str and when in WHEN_CASES):
-        return when  # type: ignore[return-value]
-    return BrokenHook("classify_when_case", "returned none of the four words")  # R-23: never a fallback
 
 
 def usable(name: object) -> bool:

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from preflight.core.needs import Failed, Need
 from preflight.core.pointer import descend, nearest
-from preflight.core.policy import apply_policy
+from preflight.core.policy import ruled, validated
 from preflight.core.setup import Setup
 from preflight.errors import InvalidInput
 from preflight.grounding import Context, support
@@ -26,12 +26,13 @@ _PERSONAL = frozenset({"user_answer", "instruction", "pre_set_data"})
 class Lookup:
     """The lookups of one run: what every slot of it shares."""
 
-    __slots__ = ("context", "now", "prior", "prior_at", "request", "setup")
+    __slots__ = ("answers", "context", "now", "prior", "prior_at", "request", "setup")
 
     def __init__(self, request: Request, setup: Setup) -> None:
         """Prepare the lookups of `request`."""
         self.request = request
         self.setup = setup
+        self.answers = request.user_answers
         self.now = request.utterance.now
         prior = request.prior_execution_state
         self.prior = prior_fields(prior)
@@ -42,47 +43,45 @@ class Lookup:
 
     def look_up(self, slot: Slot) -> Generator[Need, object, FieldState]:
         """Search the sources in order, then let the field policy and the slot's schema have their say."""
-        found = yield from self._search(slot)
-        if found.lookup_failed:
-            return found  # R-43: the field policy is not run
-        return (yield from apply_policy(found, slot, self.request, self.setup.rules.field(slot.name)))
-
-    def _search(self, slot: Slot) -> Generator[Need, object, FieldState]:
-        sources = self.setup.rules.field(slot.name).sources  # R-45: others are not consulted
+        rules = self.setup.rules.field(slot.name)
+        sources = rules.sources  # R-45: others are not consulted
+        found: FieldState | NotGrounded | None = None
         why = NOTHING
-        state: FieldState | None
-        if "user_answer" in sources and (state := self._answered(slot)):
+        if self.answers and "user_answer" in sources:
+            found = self._answered(slot)
+        if found is None and "instruction" in sources:
+            found = self._said(slot, (yield Need("extract_from_instruction", (slot, self.request), slot.name)))
+            if type(found) is NotGrounded:
+                why, found = found, None
+        if found is None and "pre_set_data" in sources:
+            found = self._set_before(slot)
+        if found is None and "measured_data" in sources:
+            found = self._measured(slot, (yield Need("measure_from_environment", (slot, self.request), slot.name)))
+        if found is None and "prior_state" in sources:
+            found = self._inherited(slot)
+        state = self._unknown(slot, why, sources) if found is None else found
+        assert type(state) is FieldState  # noqa: S101  a `NotGrounded` was set aside above
+        if state.lookup_failed:
+            return state  # R-43: the field policy is not run
+        state = ruled(state, (yield Need("apply_field_policy", (state, slot, self.request, rules), slot.name)))
+        if state.status != "known":
             return state
-        if "instruction" in sources:
-            said = yield from self._said(slot)
-            if type(said) is FieldState:
-                return said
-            why = said  # type: ignore[assignment]
-        if "pre_set_data" in sources and (state := self._set_before(slot)):
-            return state
-        if "measured_data" in sources and (state := (yield from self._measured(slot))):
-            return state
-        if "prior_state" in sources and (state := self._inherited(slot)):
-            return state
-        return self._unknown(slot, why, sources)
+        return validated(state, (yield Need("validate_field_schema", (slot, state.value, self.request), slot.name)))
 
     # the sources, in their order (R-40)
 
     def _answered(self, slot: Slot) -> FieldState | None:
-        value = descend(*nearest(self.request.user_answers, slot.path))
+        value = descend(*nearest(self.answers, slot.path))
         if value is not None or slot.nullable or not slot.required:
             return self._found(slot, value, "user_answer", absent=True)
         return self._unknown(slot, NotGrounded("none_given"), SOURCES)  # R-46: no lower source overrules the user
 
-    def _said(self, slot: Slot) -> Generator[Need, object, FieldState | NotGrounded]:
-        named = yield Need("extract_from_instruction", (slot, self.request), slot.name)
-        if type(named) is Failed:
-            return self._failed(slot, "extract_from_instruction")
+    def _said(self, slot: Slot, named: object) -> FieldState | NotGrounded:
         if type(named) is NotGrounded:
             return named
-        if named is not None and not isinstance(named, Mapping | Located):
+        if type(named) is Failed or not (named is None or isinstance(named, Mapping | Located)):
             return self._failed(slot, "extract_from_instruction")
-        place = located(named)
+        place = None if named is None else located(named)
         if place is None:
             return NOTHING
         # R-12: without segments there is nowhere a value could stand
@@ -102,8 +101,7 @@ class Lookup:
         value = descend(wrapper.get("value", UNSET), inner)
         return self._found(slot, value, "pre_set_data", origin if type(origin) is str else None)
 
-    def _measured(self, slot: Slot) -> Generator[Need, object, FieldState | None]:
-        measured = yield Need("measure_from_environment", (slot, self.request), slot.name)
+    def _measured(self, slot: Slot, measured: object) -> FieldState | None:
         if type(measured) is Failed:
             return self._failed(slot, "measure_from_environment")
         if not isinstance(measured, Mapping) or measured.get("valid") is not True:
@@ -141,7 +139,8 @@ class Lookup:
         first: str | None = None,
     ) -> FieldState:
         try:
-            value = freeze(value, slot.name)
+            if type(value) is not str or not value.isascii():
+                value = freeze(value, slot.name)
         except InvalidInput:  # what a hook brought is no JSON value
             return self._failed(slot, source)
         return FieldState(slot.name, "known", source, first or source, self.now, value, origin, evidence)

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import UNSET
 
-from preflight.core.needs import Failed, Need
 from preflight.model.json_value import same_value
-from preflight.model.request import Request
-from preflight.model.rules import FieldRules
-from preflight.model.slot import FieldState, Route, Slot
+from preflight.model.slot import FieldState, Route
 
 _FOUND = ("value", "source", "origin_source")
 
 
-def apply_policy(
-    found: FieldState, slot: Slot, request: Request, rules: FieldRules
-) -> Generator[Need, object, FieldState]:
-    """Run the field policy and the slot's schema over what was found."""
-    answer = yield Need("apply_field_policy", (found, slot, request, rules), slot.name)
-    state = found if answer is found else _ruled(found, answer)
-    if state.status != "known":
-        return state
-    refusal = yield Need("validate_field_schema", (slot, state.value, request), slot.name)
-    if refusal is None:
-        return state  # only None passes
-    if type(refusal) is str:
-        return demoted(state, refusal, "ask_user")
-    return demoted(state, "validate_field_schema failed", "definition_repair")
-
-
-def _ruled(found: FieldState, answer: object) -> FieldState:
-    """Read what the policy returned: the record as it came, or one that says less."""
+def ruled(found: FieldState, answer: object) -> FieldState:
+    """Read what `apply_field_policy` returned: the record as it came, or one that says less."""
+    if answer is found:
+        return found
     if type(answer) is FieldState:
         answer = {name: getattr(answer, name) for name in FieldState.__struct_fields__}
     if not isinstance(answer, Mapping) or answer.get("name") != found.name:
@@ -49,6 +32,15 @@ def _ruled(found: FieldState, answer: object) -> FieldState:
     if status != found.status or not _same(found, answer):
         return _broken(found)  # never promoted, and what was found is not changed
     return msgspec.structs.replace(found, note=note) if note != found.note else found
+
+
+def validated(state: FieldState, refusal: object) -> FieldState:
+    """Read what `validate_field_schema` returned: only None passes, a text is a reason."""
+    if refusal is None:
+        return state
+    if type(refusal) is str:
+        return demoted(state, refusal, "ask_user")
+    return demoted(state, "validate_field_schema failed", "definition_repair")
 
 
 def _same(found: FieldState, answer: Mapping[str, object]) -> bool:

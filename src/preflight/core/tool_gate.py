@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 
-from preflight.core.needs import Failed, Need
-from preflight.model.checklist import Fixed, Match
-from preflight.model.request import Request
-
-HOOK = "confirm_tool_name_matches_intent"
+from preflight.core.needs import Failed
+from preflight.model.checklist import Match
 
 
-def confirm(request: Request, fixed: Fixed) -> Generator[Need, object, tuple[Match, str | None]]:
-    """Ask the hook; return what is recorded as `c3_match`, and a fault for the logs.
+
+def read(answer: object) -> tuple[Match, str | None]:
+    """Return what is recorded as `c3_match`, and a fault for the logs.
 
     Only an object whose `approved` is exactly True approves (R-5).
     """
-    answer = yield Need(HOOK, (fixed.c2_user_action_name, request.tool, fixed, request.utterance))
     if type(answer) is Failed:
         return Match(approved=False), answer.fault
     if type(answer) is Match:

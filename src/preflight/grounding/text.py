@@ -14,6 +14,7 @@ from functools import lru_cache
 _SINGLETONS = frozenset("\u2126\u212a\u212b")
 _JOINING_MARKS = frozenset(("Mn", "Mc", "Me"))
 _TRAILING = frozenset(".,;:!?)]}>'\"`“”‘’«»…。、，！？）」』")
+_QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "«": "»", "「": "」"}
 _SEPARATORS = frozenset(",;()[]{}<>\"`“”‘’«»…!?。、，！？（）「」『』|—–*")
 
 
@@ -67,6 +68,8 @@ def bounded(text: str, start: int, end: int) -> bool:
         return False
     if end < len(text) and _joins(text[end - 1], text[end]):
         return False
+    if 0 < start and end < len(text) and _QUOTES.get(text[start - 1]) == text[end]:
+        return True
     return not (_continues_left(text, start) or _continues_right(text, end))
 
 

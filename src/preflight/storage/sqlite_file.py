@@ -12,6 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -206,10 +207,12 @@ def _create_private(path: str) -> None:
         return  # it exists, or SQLite will say better why it cannot be made
 
 
-def migrations() -> list[str]:
+@cache
+def migrations() -> tuple[str, ...]:
     """Return the numbered schema scripts, oldest first; script `n` brings the schema to version `n`."""
     folder = resources.files("preflight.storage") / "sql" / "sqlite"
-    return [script.read_text("utf-8") for script in sorted(folder.iterdir(), key=lambda script: script.name)]
+    scripts = sorted(folder.iterdir(), key=lambda script: script.name)
+    return tuple(script.read_text("utf-8") for script in scripts)
 
 
 def _migrate(connection: apsw.Connection, path: str) -> None:
@@ -228,10 +231,12 @@ def _migrate(connection: apsw.Connection, path: str) -> None:
 
 def _version(connection: apsw.Connection, path: str) -> int:
     """Return the schema's version, 0 for an empty file; refuse a newer one, and a file of another program."""
-    if not connection.table_exists("main", "schema_version"):
-        if connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() != [(0,)]:
-            raise StorageError(f"`{path}` is the database of another program; name another file")
+    # one look at both: between two, another process may have made the tables
+    tables: list[Any] = connection.execute("SELECT name FROM sqlite_schema").fetchall()
+    if not tables:
         return 0
+    if ("schema_version",) not in tables:
+        raise StorageError(f"`{path}` is the database of another program; name another file")
     rows: list[Any] = connection.execute("SELECT ifnull(max(version), 0) FROM schema_version").fetchall()
     version: int = rows[0][0]
     if version > (known := len(migrations())):

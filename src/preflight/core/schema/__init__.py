@@ -16,7 +16,7 @@ from preflight.model.slot import FieldState, Slot
 
 
 def walk(plan: Plan, shape: Shape) -> Generator[Slot, FieldState, Walked]:
-    """Yield each slot to be looked up once, be sent its state, return what came of it (R-33 to R-37)."""
+    """Yield each slot to be looked up once, be sent its state, return what came of it (R-33, R-35, R-36)."""
     return walk_flat(plan, shape) if plan.flat else walk_deep(plan, shape)
 
 

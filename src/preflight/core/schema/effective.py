@@ -7,49 +7,12 @@ from typing import cast
 from preflight.core.schema.keywords import Raw, subschemas
 from preflight.core.schema.view import Views
 
-_STRUCTURE = frozenset(
-    ("$ref", "allOf", "$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment")
-)
+_STRUCTURE = frozenset("$ref allOf $defs definitions $schema $id $anchor $dynamicAnchor $comment".split())
 _ASSERTIONS = frozenset(
-    (
-        "const",
-        "format",
-        "pattern",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "minProperties",
-        "maxProperties",
-        "required",
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "propertyNames",
-        "unevaluatedProperties",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "unevaluatedItems",
-        "contains",
-        "minContains",
-        "maxContains",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-    )
+    """const format pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength
+    minItems maxItems uniqueItems contains minContains maxContains items prefixItems additionalItems unevaluatedItems
+    required properties patternProperties additionalProperties propertyNames unevaluatedProperties minProperties
+    maxProperties anyOf oneOf not if then else dependentRequired dependentSchemas dependencies""".split()
 )
 
 

@@ -37,7 +37,15 @@ class Members:
 
     def fresh(self) -> Fresh:
         """The names to look up next, each with its schemas and whether it is required; none at the end."""
-        self._collect()
+        for _ in range(len(self.view.declared) + 2):  # what is in force settles long before
+            before = self._views
+            self._collect()
+            found = self._new()
+            if found or self._views == before:
+                return found
+        return []
+
+    def _new(self) -> Fresh:
         waiting = {name for _, judged in self._judged for name in judged.waiting}
         probed = {name: raws for _, judged in self._judged for name, raws in judged.probes.items()}
         names: dict[str, bool] = {name: True for name in self._required if name not in waiting}
