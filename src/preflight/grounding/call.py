@@ -19,8 +19,10 @@ from preflight.grounding.rules import judge
 from preflight.model.evidence import Evidence
 from preflight.model.instruction import USER, Segment
 
+_NAME_WORDS = 3
 _MAX_SHOWN = 4
 _SWAP_MARGIN = 1.01
+_COUNTABLE = frozenset(("number", "number_scaled", "number_words", "exact"))
 # The reason that is told when several mentions of a value failed for different reasons.
 _REASONS = ("superseded", "negated", "ambiguous", "swapped", "shared_span", "derived", "carried", "weak", "confusable")
 
@@ -90,14 +92,14 @@ def _leaf_work(leaf: Leaf, places: Sequence[Place], context: Context) -> Work:
     return work
 
 
-def _scores(places: Sequence[Place]) -> Callable[[Leaf, Evidence], float]:
+def _scores(places: Sequence[Place], least: int = 1) -> Callable[[Leaf, Evidence], float]:
     by_index = {place.segment_index: place for place in places}
     memo: dict[tuple[str, str, int, int, int], float] = {}
 
     def score(leaf: Leaf, found: Evidence) -> float:
         key = (leaf.target, leaf.pointer, found.segment_index, found.start, found.end)
         if key not in memo:
-            memo[key] = cues.score(leaf.field, found, by_index[found.segment_index])
+            memo[key] = cues.score(leaf.field, found, by_index[found.segment_index], least)
         return memo[key]
 
     return score
@@ -121,8 +123,22 @@ def _match(every: Sequence[Work], places: Sequence[Place]) -> None:
             work.chosen = work.usable[option]
         elif work.usable:
             work.reason = "shared_span"
+            _contest(work, bound, score)
     for work in free:
         work.chosen = work.usable[0] if work.usable else None
+
+
+def _contest(loser: Work, bound: Sequence[Work], score: Callable[[Leaf, Evidence], float]) -> None:
+    """When nothing says which of two leaves the words are for, neither has them."""
+    mine = {span for found in loser.usable for span in claimed_spans(found)}
+    for holder in bound:
+        if holder.chosen is None or holder is loser or not mine.intersection(claimed_spans(holder.chosen)):
+            continue
+        fits = (as_decimal(holder.leaf.value) is None) == (as_decimal(loser.leaf.value) is None)
+        best = max(score(loser.leaf, found) for found in loser.usable)
+        if fits and score(holder.leaf, holder.chosen) <= best:
+            holder.refused.append(("shared_span", holder.chosen))
+            holder.chosen, holder.reason = None, "shared_span"
 
 
 def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]], at: int) -> bool:
@@ -133,12 +149,12 @@ def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]], at: in
 def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
     """Two numbers that would each stand nearer to the other's words are put back as a question (R-52)."""
     numbers = [work for work in every if work.chosen and _numeric(work)]
-    score = _scores(places)
+    score = _scores(places, _NAME_WORDS)
     swapped: set[int] = set()
     for at, one in enumerate(numbers):
         for other_at in range(at + 1, len(numbers)):
             other = numbers[other_at]
-            if one.leaf.target == other.leaf.target or one.chosen is None or other.chosen is None:
+            if one.chosen is None or other.chosen is None or str(one.leaf.value) == str(other.leaf.value):
                 continue
             straight = score(one.leaf, one.chosen) + score(other.leaf, other.chosen)
             crossed = score(one.leaf, other.chosen) + score(other.leaf, one.chosen)
@@ -152,6 +168,8 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
 
 def _numeric(work: Work) -> bool:
     value = work.leaf.value
+    if work.leaf.pointer or work.chosen is None or work.chosen.normaliser not in _COUNTABLE:
+        return False
     return as_decimal(value) is not None or (isinstance(value, str) and value.isdigit())
 
 

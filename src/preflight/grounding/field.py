@@ -11,14 +11,15 @@ import msgspec
 from preflight.grounding.findings import Role
 from preflight.grounding.quantities import field_unit
 from preflight.grounding.tables.units import Unit
-from preflight.grounding.words import STOP, split_words, stem
+from preflight.grounding.words import STOP, cue_key, split_words
 
 _IDENTIFIER_FORMATS = frozenset(("email", "idn-email", "uri", "url", "iri", "uri-reference", "uuid", "hostname", "ipv4", "ipv6", "phone", "iban"))
 _IDENTIFIER_WORDS = frozenset(
     "id ids identifier iban account uuid guid email mail url uri link path file filename filepath directory folder token password username login handle phone telephone mobile address ip host hostname domain sku code key serial isbn".split()
 )
-_TARGET_WORDS = frozenset("to recipient receiver recipients payee beneficiary iban account email mail phone cc bcc attendees".split())
+_TARGET_WORDS = frozenset("recipient receiver recipients payee beneficiary iban account email mail phone cc bcc attendees".split())
 _CONTENT_WORDS = frozenset("body message content text comment note notes caption summary reply memo".split())
+_PERSON = re.compile(r"recipient|receiver|mail|account|address|person|user|contact|wallet|payee", re.IGNORECASE)
 _FRACTION = re.compile(r"\bfraction\b|\bdecimal (?:form|value|fraction|format|number)\b|\bas a decimal\b|\b(?:between|from) 0(?:\.0)? (?:and|to) 1(?:\.0)?\b|\b0(?:\.0)?\s?(?:-|to)\s?1(?:\.0)?\b", re.IGNORECASE)
 _PERCENT = re.compile(r"percent|%", re.IGNORECASE)
 _LABEL = re.compile(r"(?<![\w.])['\"]?(?P<v>[\w.+-]{1,30})['\"]?\s*(?:[:=]|-(?=\s)|–|\bmeans\b|\bstands for\b|\bfor\b|\brepresents\b|\bindicates\b)\s*(?:an? |the )?['\"(]?(?P<l>[^,;.()'\"\n]{2,60})")
@@ -67,7 +68,7 @@ def compile_field(name: str, schema: Mapping[str, object], role: Role | None, hi
         format=shape if isinstance(shape, str) else "",
         members=members,
         labels=_labels(schema, members, description, given),
-        role=role or _hinted_role(given, hints) or default_role(words, shape, members, types),
+        role=role or _hinted_role(given, hints) or default_role(words, shape, members, types, description),
         unit=field_unit(name, description, given.get("x-unit")),
         locale=str(given["x-locale"]) if isinstance(given.get("x-locale"), str) else None,
         grounding=_grounding(schema, hints),
@@ -84,13 +85,15 @@ def _hinted_role(given: Mapping[str, object], hints: Mapping[str, object]) -> Ro
     return None
 
 
-def default_role(words: tuple[str, ...], shape: object, members: tuple[object, ...], types: tuple[str, ...]) -> Role | None:
+def default_role(words: tuple[str, ...], shape: object, members: tuple[object, ...], types: tuple[str, ...], description: str = "") -> Role | None:
     """A careful role where the rules give none: the stricter one when a name could mean two."""
     if members or types == ("boolean",):
         return "option"
     if shape in ("date", "date-time", "time", "duration"):
         return "time"
     if shape in _IDENTIFIER_FORMATS or (_TARGET_WORDS.intersection(words[-2:]) and "string" in types):
+        return "target"
+    if words == ("to",) and "string" in types and _PERSON.search(description):
         return "target"
     if words and words[-1] in ("id", "ids", "identifier", "uuid") :
         return "object"
@@ -152,8 +155,8 @@ def _pairs(description: str) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=2048)
 def _cues(words: tuple[str, ...], description: str) -> dict[str, int]:
     """Stems of the field's own words: 1 for the description's, 3 for the name's."""
-    cues = {stem(word): 1 for word in split_words(description[:600]) if word not in STOP and not word.isdigit()}
-    cues.update({stem(word): 3 for word in words if word not in STOP or word in ("to", "from")})
+    cues = {cue_key(word): 1 for word in split_words(description[:600]) if word not in STOP and not word.isdigit()}
+    cues.update({cue_key(word): 3 for word in words if word not in STOP or word in ("to", "from")})
     return cues
 
 

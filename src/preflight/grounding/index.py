@@ -22,7 +22,7 @@ _MAX_TEXT = 1_000_000
 _MAX_RESOLVED = 4096
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 _CORRECTION = re.compile(
-    r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction|scratch that|wait,|actually|change (?:it|that) to|on second thought|instead)(?![^\W_])"
+    r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction|scratch that|wait,|actually|change (?:it|that) to|on second thought|instead(?! of))(?![^\W_])"
     r"|\b(?:nein|besser gesagt|ich meine|doch lieber|mejor|perdón|digo|quiero decir|non,|plutôt|pardon|je veux dire)(?![^\W_])|아니|정정|말고|いや|じゃなくて|ではなく|やっぱり",
     re.IGNORECASE,
 )

@@ -149,6 +149,8 @@ def _scaled(text: str, start: int, end: int, value: Decimal, language: str) -> M
             return None
         return Mention(start, money.end(), value * 10 ** (9 if money[1].lower() == "b" else 6), "number_scaled")
     name = (scale[1] or scale[2]).lower()
+    if name == "k" and scale.start(1) > end:
+        return None  # `300 K` is a temperature
     if name == "mil" and language == "en":
         return None
     total, stop = value * SCALES[name], scale.end()
@@ -216,12 +218,21 @@ def _range(text: str, start: int) -> bool:
     return len(high) - len(low) in (0, 1) and len(high) <= 4 and low < high.rjust(len(low), "0") or len(high) > len(low) <= 3 >= len(high)
 
 
+def _money_before(text: str, end: int) -> bool:
+    start = end
+    while start > 0 and (text[start - 1].isdigit() or text[start - 1] in ".,"):
+        start -= 1
+    return start > 0 and text[start - 1] in _CURRENCY
+
+
 def _free_right(text: str, end: int) -> str | None:
     """None when something after makes the digits part of a longer token, else how the number goes on."""
     if end == len(text):
         return ""
     after = text[end]
     if after.isalpha():
+        if _MONEY_SCALE.match(text, end) and _money_before(text, end):
+            return ""
         if is_cjk(after) or _SCALE.match(text, end) or _UNIT_AFTER.match(text, end) or PERCENT.match(text, end):
             return ""
         if _ORDINAL.match(text, end):

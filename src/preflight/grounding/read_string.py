@@ -13,7 +13,7 @@ from preflight.grounding.quantities import unit_after
 from preflight.grounding.read_number import read_number
 from preflight.grounding.tables.units import UNITS
 from preflight.grounding.text import bounded, has_deceiving, is_cjk, normal
-from preflight.grounding.words import STOP, split_plain, split_words, stem
+from preflight.grounding.words import FUNCTION, STOP, split_plain, split_words, stem
 from preflight.model.evidence import Evidence, Grade
 
 _NUMBER = re.compile(r"(?P<c>[$€£¥₩₹])?\s?(?P<n>[-+]?\d[\d,]{0,40}(?:\.\d{1,40})?)\s?(?P<u>%|°\s?[CFcf]|[^\W\d_]{1,24}(?:/[a-z]+)?)?")
@@ -25,22 +25,22 @@ _SPACERS = " -.()/\u00a0"
 
 def read_string(field: Field, value: str, place: Place) -> list[Evidence]:
     """Every mention that supports the string, by the first way of reading that finds one."""
-    found = [_exact(value, span, place) for span in place.index.exact(value)]
+    found = [_exact(field, value, span, place) for span in place.index.exact(value)]
     stated = [mention for mention in found if mention.grade == "stated"]
     if stated or not value.strip() or has_deceiving(value):
         return stated or found
-    for reader in (_case, _spaced, labelled, _folded, _number, _codes, _city):
+    for reader in (_case, _spaced, labelled, _folded, _plural, _number, _codes, _city):
         if more := [mention for mention in reader(field, value, place) if not has_deceiving(mention.matched_text)]:
             return more
     return found or list(_stems(field, value, place))
 
 
-def _exact(value: str, span: tuple[int, int], place: Place) -> Evidence:
+def _exact(field: Field, value: str, span: tuple[int, int], place: Place) -> Evidence:
     grade: Grade = "stated"
     flags: tuple[str, ...] = ()
     if has_deceiving(value):
         grade, flags = "weak", ("confusable",)
-    elif _small_word(value) and not _quoted(place.index.text, *span):
+    elif _small_word(value) and not _quoted(place.index.text, *span) and (value not in field.members or value in FUNCTION):
         grade = "weak"  # R-54
     elif value.isascii() and value.isdigit() and len(value) < 5 and place.index.calendar_at(*span) == "inside":
         grade = "weak"
@@ -48,8 +48,7 @@ def _exact(value: str, span: tuple[int, int], place: Place) -> Evidence:
 
 
 def _small_word(value: str) -> bool:
-    lowered = value.lower()
-    return (len(value) < 3 and value.isalpha() and not value.isupper() and not is_cjk(value[0])) or (lowered in STOP and value == lowered)
+    return (len(value) < 3 and value.isalpha() and not value.isupper() and not is_cjk(value[0])) or value in FUNCTION
 
 
 def _quoted(text: str, start: int, end: int) -> bool:
@@ -124,11 +123,32 @@ def _folded(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     words = split_plain(value)
     canonical = " ".join(words)
     for span in place.index.words.find(words):
-        if len(canonical) > 2 and not (len(words) == 1 and canonical in STOP):
+        if len(canonical) > 2 and not (len(words) == 1 and canonical in FUNCTION):
             yield place.evidence(*span, "fold", canonical)
     if len(canonical) > 4 and (field.members or len(words) > 1 or value != value.lower()):
         for span in place.index.words.find_squeezed(split_words(value)):
             yield place.evidence(*span, "fold", canonical)
+
+
+def _plural(field: Field, value: str, place: Place) -> Iterator[Evidence]:
+    """The same words with the last one in the other number (`tablespoon`, `tablespoons`)."""
+    words = split_plain(value)
+    if not words or field.identifier or identifier_shaped(value) or len(words[-1]) < 4 or not words[-1].isascii():
+        return
+    for last in other_number(words[-1]):
+        for span in place.index.words.find((*words[:-1], last)):
+            yield place.evidence(*span, "plural", " ".join(words), "derived", "plural")
+
+
+def other_number(word: str) -> tuple[str, ...]:
+    """The plural of an English noun, or its singulars."""
+    if word.endswith("ies"):
+        return (word[:-3] + "y",)
+    if word.endswith(("ses", "xes", "ches", "shes")):
+        return (word[:-2], word[:-1])
+    if word.endswith("s"):
+        return () if word.endswith("ss") else (word[:-1],)
+    return (word[:-1] + "ies",) if word.endswith("y") and word[-2] not in "aeiou" else (word + "s", word + "es")
 
 
 def identifier_like_fold(field: Field, value: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 
 from preflight.grounding import cues, language_cues
 from preflight.grounding.leaves import Leaf
@@ -14,7 +13,7 @@ from preflight.grounding.quantities import unit_after
 from preflight.grounding.read_number import as_decimal
 from preflight.grounding.read_option import rival_members
 from preflight.grounding.read_string import identifier_shaped
-from preflight.grounding.words import STOP, stem
+from preflight.grounding.words import STOP, cue_key
 from preflight.model.evidence import Evidence
 
 _STRICT = frozenset(("target", "object"))
@@ -24,10 +23,12 @@ _AFTER_FROM = re.compile(r"\b(?:from|between|von|desde|de|du|ab)\s(?:the |my |ac
 _AFTER_TO = re.compile(r"\b(?:to|into|until|till|and|nach|bis|hasta|hacia|à|au|vers)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE)
 _PAIR = 80
 _GENERIC = frozenset("number count limit num n quantity qty amount total top max maximum min minimum size results result k".split())
-_PEOPLE = frozenset(stem(word) for word in "guest guests people person persons adults adult diners party seats seat attendees participants passengers travelers travellers members players".split())
+_PEOPLE = frozenset(cue_key(word) for word in "guest guests people person persons adults adult diners party seats seat attendees participants passengers travelers travellers members players".split())
 _COUNTED = frozenset("people children men women kids persons feet".split())
-_LONG_TEXT = 600
+_LONG_TEXT = 1000
 _NUMBERS = frozenset(("number", "number_scaled", "number_words", "number_loose", "percent", "unit", "ordinal", "ordinal_words"))
+_ONE_BEFORE = re.compile(r"\b(?:this|that|no|any|some|the|another|each|which|every|other|new)\s$", re.IGNORECASE)
+_ONE_AFTER = re.compile(r"\s(?:of|thing|that|who|which|way|more|another|day)\b|\s?[,.;!?]|\s?$", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\s,;()<>\"'“”]+")
 
 
@@ -151,15 +152,19 @@ def _short(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -
     cued = cues.score(leaf.field, found, place) > 0
     if cued:
         return False
-    if "perhaps_time" in found.flags or _is_pronoun(found, value):
+    if "perhaps_time" in found.flags or _is_pronoun(found, place):
         return True
     if counts_another(leaf, found, place):
         return True
     return sum(len(other.index.text) for other in places) > _LONG_TEXT
 
 
-def _is_pronoun(found: Evidence, value: Decimal) -> bool:
-    return value == 1 and found.matched_text.lower() == "one"
+def _is_pronoun(found: Evidence, place: Place) -> bool:
+    """`this one`, `one of them`: no count."""
+    if found.matched_text.lower() != "one":
+        return False
+    text = place.index.text
+    return bool(_ONE_BEFORE.search(text, max(0, found.start - 12), found.start) or _ONE_AFTER.match(text, found.end))
 
 
 def counts_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
@@ -174,7 +179,7 @@ def counts_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
     word = index.words[at]
     if text[found.end : index.span(at)[0]].strip(" -") or word in STOP or not (word.endswith("s") or word in _COUNTED):
         return False
-    return not (stem(word) in _PEOPLE and not _PEOPLE.isdisjoint(leaf.field.cues))
+    return cue_key(word) not in leaf.field.cues and not (cue_key(word) in _PEOPLE and not _PEOPLE.isdisjoint(leaf.field.cues))
 
 
 def wrong_end(leaf: Leaf, found: Evidence, place: Place) -> bool:

@@ -14,16 +14,29 @@ _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAX_HITS = 50
 _MAX_TRIES = 400
-STOP = frozenset(
+FUNCTION = frozenset(
     """a an the of to for in on at and or with by from as is are be was were will would can could should do does did has have had i me my mine you your it its this that these those we us our they
-    them he she his her not no yes if so but about into than then there here what which who how when where why any all some each per please want need get give make let e g ie eg etc used using use
-    value values string number integer field parameter default optional required specified format example examples such like must either whether also only""".split()
+    them he she his her not no yes if so but about into than then there here what which who how when where why any all some each per please want need get give make let e g ie eg etc""".split()
 )
+# Words that say nothing about a field when its description holds them.
+STOP = FUNCTION | frozenset(
+    """used using use value values string number integer field parameter default optional required specified format example examples such like must either whether also only""".split()
+)
+
+
+_IRREGULAR = {"children": "child", "people": "person", "men": "man", "women": "woman", "feet": "foot"}
+
+
+def cue_key(word: str) -> str:
+    """The beginning of the stem: `success`, `successful` and `successes` are one cue."""
+    return stem(word)[:6]
 
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """The word without its English ending, for finding a field's own words near a value."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     for ending in ("ings", "ing", "ies", "ied", "ers", "er", "ed", "es", "s", "ly", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)] + ("y" if ending in ("ies", "ied") else "")
