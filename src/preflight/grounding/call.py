@@ -14,6 +14,7 @@ from preflight.grounding.leaves import Leaf, leaves, packed, together
 from preflight.grounding.lookup import look_up
 from preflight.grounding.matching import assign, claimed_spans
 from preflight.grounding.place import Place
+from preflight.grounding.quantities import unit_after
 from preflight.grounding.read_number import as_decimal
 from preflight.grounding.rules import judge
 from preflight.model.evidence import Evidence
@@ -156,6 +157,8 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
             other = numbers[other_at]
             if one.chosen is None or other.chosen is None or str(one.leaf.value) == str(other.leaf.value):
                 continue
+            if _form(one, places) != _form(other, places):
+                continue
             straight = score(one.leaf, one.chosen) + score(other.leaf, other.chosen)
             crossed = score(one.leaf, other.chosen) + score(other.leaf, one.chosen)
             if crossed > straight * _SWAP_MARGIN + 0.5:
@@ -164,6 +167,18 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
         work = numbers[at]
         work.refused.append(("swapped", work.chosen))  # type: ignore[arg-type]
         work.chosen, work.reason = None, "swapped"
+
+
+def _form(work: Work, places: Sequence[Place]) -> str | None:
+    """What the number is a number of, as far as the text says: a unit's dimension, money, or nothing."""
+    found = work.chosen
+    text = next((place.index.text for place in places if found and place.segment_index == found.segment_index), "")
+    if found is None:
+        return None
+    unit = unit_after(text, found.end)
+    if unit:
+        return unit[0].dimension
+    return "money" if found.start and text[found.start - 1] in "$€£¥₩₹" else None
 
 
 def _numeric(work: Work) -> bool:

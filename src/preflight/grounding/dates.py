@@ -238,6 +238,20 @@ def resolve(key: Key, context: Context) -> tuple[tuple[date, ...], str | None]:
     return tuple(day for day in days if day is not None), "relative_date"
 
 
+def with_year_of_others(key: Key, read: tuple[tuple[date, ...], str | None], years: frozenset[int]) -> tuple[tuple[date, ...], str | None]:
+    """`from 22 April until 27 April 2023`: the one year that the text states serves its other dates.
+
+    Where the clock says another year for the same words, both readings stay and the words are ambiguous.
+    """
+    if key[0] != "md" or len(years) != 1:
+        return read
+    year = next(iter(years))
+    if not _valid(year, int(str(key[1])), int(str(key[2]))):
+        return read
+    there = date(year, int(str(key[1])), int(str(key[2])))
+    return tuple(dict.fromkeys((*read[0], there))), "year_of_other_date"
+
+
 def _coming(now: date, month: int, day: int) -> tuple[date, ...]:
     for year in range(now.year, now.year + 9):
         if _valid(year, month, day) and date(year, month, day) >= now:

@@ -78,13 +78,18 @@ class Index:
         """Every date."""
         return dates.dates(self.text, self.language)
 
+    @cached_property
+    def years(self) -> frozenset[int]:
+        """Every year that a date in the text states."""
+        return frozenset(mention.key[1] for mention in self.dates if isinstance(mention.key, tuple) and mention.key[0] == "ymd")
+
     def resolved(self, mention: Mention, context: Context) -> tuple[tuple[date, ...], str | None]:
         """The days that a date mention means for a request."""
         key = (mention.key, context)
         if key not in self._resolved:
             if len(self._resolved) > _MAX_RESOLVED:
                 self._resolved.clear()
-            self._resolved[key] = dates.resolve(mention.key, context)  # type: ignore[arg-type]
+            self._resolved[key] = dates.with_year_of_others(mention.key, dates.resolve(mention.key, context), self.years)  # type: ignore[arg-type]
         return self._resolved[key]
 
     @cached_property

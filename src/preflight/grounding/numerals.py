@@ -46,6 +46,7 @@ PERCENT = re.compile(r"[ \u00a0]?(?:%|percent\b|per cent\b|pct\b|prozent\b|por c
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?![^\W_])", re.IGNORECASE)
 _NEGATIVE_WORD = re.compile(r"(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE)
 _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
+_COMPASS = re.compile(r"[°º]?[ ]?([NSEW])\b")
 _UNIT_AFTER = re.compile(
     r"(?:°|º|µ?[munpkcdMGT]?(?:m|g|l|L|s|W|V|A|Hz|J|B|F|N|Pa|Wh|cal)|h|hr|hrs|min|mins|sec|secs|d|w|y|yr|yrs|yo|in|ft|lb|lbs|oz|mi|yd|mph|kph"
     r"|am|pm|AM|PM|px|rpm|ppm|[kKMGT]i?[bB]|[kKMGT]bps|C|F|K|x|X)(?:²|³|\^[23]|[23])?(?![^\W_])"
@@ -137,6 +138,8 @@ def _numeral(text: str, start: int, end: int, language: str, after: str) -> Iter
         normaliser = "ordinal"
         end += 2
     yield Mention(start, end, value, normaliser, "weak" if after == "ordinal" else "stated", None, flags, others)
+    if value > 0 and (compass := _COMPASS.match(text, end)) and compass[1] in "SW":
+        yield Mention(start, compass.end(), -value, "compass", "derived", "compass", anchor=(start, end))
     if percent := PERCENT.match(text, end):
         yield Mention(start, percent.end(), value / 100, "percent", "derived", "percent", flags, others, (start, end))
 

@@ -10,9 +10,15 @@ from preflight.grounding.mention import Mention
 from preflight.grounding.numerals import PERCENT
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import Quantity, convert, unit_after
+from preflight.grounding.words import cue_key, split_words
 from preflight.model.evidence import Evidence, Grade
 
 _DATE_PARTS = frozenset("year years yr month day hour hours minute minutes".split())
+_DATE_KEYS = {"ymd": (1, 2, 3), "md": (None, 1, 2), "ym": (1, 2, None)}
+_DATE_WORDS = (("year", "years", "yr"), ("month", "months"), ("day", "days"))
+_TIME_WORDS = (("hour", "hours"), ("minute", "minutes", "min", "mins"))
+_RATES = frozenset("rate rates percent percentage ratio yield interest discount margin probability chance growth fraction share tax tip return frequency proportion increase decrease inflation level threshold".split())
+_PARTS_OF_TIME = frozenset(name for names in (*_DATE_WORDS, *_TIME_WORDS) for name in names)
 _MAX_PLACES = 6
 
 
@@ -39,6 +45,7 @@ def read_number(field: Field, value: Decimal, place: Place) -> Iterator[Evidence
     for mention in place.index.numbers.get(value, ()):
         if found := _mention(field, value, mention, place):
             yield found
+    yield from _parts_of_time(field, value, place)
     if field.unit:
         for quantity in place.index.quantities:
             if found := _converted(field, value, quantity, place):
@@ -57,9 +64,11 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
     if calendar == "inside" and not date_part:
         return None
     if calendar == "perhaps":
-        flags = (*flags, "perhaps_time")
-    if mention.normaliser == "ordinal" and date_part:
+        flags = (*flags, "perhaps_time") if place.index.text[max(0, mention.start - 3) : mention.start].lower() in ("at ", "um ") else flags
+    if mention.normaliser == "ordinal" and (date_part or _names_next(field, mention, place)):
         grade = "stated"
+    if percent and field.fraction is None and not _is_rate(field):
+        return None
     unit = unit_after(text, mention.end)
     if unit and field.unit and unit[0] != field.unit:
         if unit[0].dimension == field.unit.dimension:
@@ -69,6 +78,35 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
         return None
     start, end = mention.start, mention.end
     return place.evidence(start, end, mention.normaliser, canonical_number(value), grade, mention.rule, flags, mention.alternatives)
+
+
+def _names_next(field: Field, mention: Mention, place: Place) -> bool:
+    """Whether the next word is the field's own: `the 17th century` for a century."""
+    words = place.index.words
+    at = words.at(mention.end)
+    return at < len(words.words) and cue_key(words.words[at]) in field.cues
+
+
+def _is_rate(field: Field) -> bool:
+    return not _RATES.isdisjoint(field.words) or not _RATES.isdisjoint(split_words(field.description))
+
+
+def _parts_of_time(field: Field, value: Decimal, place: Place) -> Iterator[Evidence]:
+    """The month of a date or the hour of a time, for a field that is named so."""
+    if value != value.to_integral_value() or _PARTS_OF_TIME.isdisjoint(field.words):
+        return
+    number = int(value)
+    for mention in place.index.dates:
+        key = mention.key if isinstance(mention.key, tuple) else ()
+        steps = _DATE_KEYS.get(str(key[0]) if key else "", (None, None, None))
+        for step, names in zip(steps, _DATE_WORDS, strict=True):
+            if step is not None and key[step] == number and not set(names).isdisjoint(field.words):
+                yield place.evidence(mention.start, mention.end, "date_part", str(number))
+    for mention in place.index.times:
+        key = mention.key if isinstance(mention.key, tuple) else ()
+        for at, names in enumerate(_TIME_WORDS):
+            if key[at] == number and not set(names).isdisjoint(field.words):
+                yield place.evidence(mention.start, mention.end, "time_part", str(number), flags=mention.flags)
 
 
 def _converted(field: Field, value: Decimal, quantity: Quantity, place: Place) -> Evidence | None:

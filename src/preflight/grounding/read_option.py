@@ -14,6 +14,9 @@ _TRUE = frozenset("yes true on enabled enable sí ja oui y はい 예 네".split
 _FALSE = frozenset("no false off disabled disable nein non n いいえ 아니요 아니오".split())
 _SAID = re.compile(r"\s?(?:is |to |should be |set to |=|:|-|–)?\s?['\"]?([^\W\d_]+)", re.IGNORECASE)
 _WEAK_NAME_WORDS = frozenset("is has include use enable enabled required only with flag should allow".split())
+_WITHOUT = re.compile(r"\b(?:without|no|don['’]?t need|do not need|excluding|skip(?:ping)?)(?: the| a| an| any)? $", re.IGNORECASE)
+_WITH = re.compile(r"\b(?:with|including|include|add|adding|ensure)(?: the| a| an)? $", re.IGNORECASE)
+_INCLUDED = re.compile(r" (?:is |be )?included\b", re.IGNORECASE)
 _NEGATOR = re.compile(r"\b(?:no|not|don['’]?t|do not|without|never|exclude|excluding|disable|skip|avoid|non|sin|ohne|kein\w*)\b", re.IGNORECASE)
 
 
@@ -34,7 +37,22 @@ def read_boolean(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
                 before = text[words.original(words.starts[max(0, at - 3)], 0)[0] : start]
                 if (not _NEGATOR.search(before)) == value:
                     yield place.evidence(start, end, "cue", str(value).lower(), "weak")
+    yield from _with_or_without(field, value, place)
     yield from _labelled(field, value, place)
+
+
+def _with_or_without(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
+    """`without trip protection` for `trip_protection`: the whole name, and which way it is meant."""
+    names = tuple(word for word in field.words if word not in _WEAK_NAME_WORDS)
+    if len(names) < 2:
+        return
+    text = place.index.text
+    for start, end in place.index.words.find(names):
+        without = _WITHOUT.search(text, max(0, start - 20), start)
+        included = _WITH.search(text, max(0, start - 20), start) or _INCLUDED.match(text, end)
+        if bool(without) != bool(included) and bool(included) == value:
+            begin = without.start() if without else start
+            yield place.evidence(begin, end, "with_or_without", str(value).lower(), "derived", "with_or_without")
 
 
 def _stands_alone(text: str, said: re.Match[str], end: int) -> bool:

@@ -111,8 +111,9 @@ def labelled(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     """A title, label or synonym that is declared for the value."""
     for label in field.labels.get(value, ()):
         words = split_plain(label)
-        for span in place.index.words.find(words):
-            yield place.evidence(*span, "label", value)
+        for last in (words[-1:] and (words[-1], *other_number(words[-1]))) if words and len(words[-1]) > 3 else words[-1:]:
+            for span in place.index.words.find((*words[:-1], last)):
+                yield place.evidence(*span, "label", value)
 
 
 def _folded(field: Field, value: str, place: Place) -> Iterator[Evidence]:

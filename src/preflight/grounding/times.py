@@ -79,7 +79,8 @@ def _all(text: str, language: str) -> Iterator[Mention]:
     for match in _AT.finditer(text):
         if language != "de" or match[0].lower().startswith("um"):
             start = match.start("h") if match["h"] else match.start("w")
-            yield from _open(text, (start, match.end()), _hour(match), 0, 0)
+            firm = match[0][:3].lower() in ("at ", "um ")
+            yield from _open(text, (start, match.end()), _hour(match), 0, 0, firm=firm)
 
 
 def _range_start(text: str, end: int, until: int, late: int) -> Iterator[Mention]:
@@ -94,7 +95,7 @@ def _hour(match: re.Match[str]) -> int:
     return int(match["h"]) if match["h"] else _HOURS[match["w"].lower()]
 
 
-def _open(text: str, span: tuple[int, int], hour: int, minute: int, second: int, *, literal: bool = False) -> Iterator[Mention]:
+def _open(text: str, span: tuple[int, int], hour: int, minute: int, second: int, *, literal: bool = False, firm: bool = True) -> Iterator[Mention]:
     """The readings of an hour without `am` or `pm`: by a part of the day beside it, by the clock face, or both."""
     if hour > 23:
         return
@@ -108,6 +109,8 @@ def _open(text: str, span: tuple[int, int], hour: int, minute: int, second: int,
         late = after is not None and after["part"].lower() in ("night", "noche") and hour in (12, 1, 2, 3, 4)
         hour = hour % 12 + (12 if part == AFTERNOON and not late else 0)
         yield Mention(span[0], after.end() if after else span[1], (hour, minute, second), "time")
+    elif not firm and (hour == 0 or hour > 12):
+        yield Mention(*span, (hour, minute, second), "time", flags=("ambiguous",))  # `by 20` may be a number
     elif literal or hour == 0 or hour > 12:
         other = (f"{hour % 12 + 12:02}:{minute:02}",) if 1 <= hour < 12 else ()
         yield Mention(*span, (hour, minute, second), "time", alternatives=other)
