@@ -8,6 +8,7 @@ import msgspec
 
 from preflight.core.needs import Failed
 from preflight.model.checklist import ItemState
+from preflight.model.json_value import is_object
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -21,7 +22,7 @@ def identified(declared: tuple[object, ...]) -> tuple[Item, ...] | None:
     """Return the items, or None when one has no id of its own: nothing is computed then (R-20)."""
     items = []
     for item in declared:
-        if not isinstance(item, Mapping) or type(item.get("id")) is not str or not item["id"]:
+        if not is_object(item) or type(item.get("id")) is not str or not item["id"]:
             return None
         description = item.get("description")
         items.append(Item(item["id"], description if type(description) is str else ""))
@@ -30,11 +31,11 @@ def identified(declared: tuple[object, ...]) -> tuple[Item, ...] | None:
 
 def verified(item: Item, answer: object) -> ItemState:
     """Read what `verify_user_checklist_item` returned: anything but exactly `verified` is unverified."""
-    if type(answer) is Failed or not (answer is None or isinstance(answer, Mapping)):
+    if type(answer) is Failed or not (answer is None or is_object(answer)):
         return ItemState(
             item.id, item.description, "unverified", None, "definition_repair", "verify_user_checklist_item failed"
         )
-    said = answer if isinstance(answer, Mapping) else {}
+    said = answer if is_object(answer) else {}
     source, note = said.get("source"), said.get("note")
     source = source if type(source) is str else None
     note = note if type(note) is str else None

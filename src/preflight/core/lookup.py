@@ -14,7 +14,7 @@ from preflight.errors import InvalidInput
 from preflight.grounding import Context, support
 from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.instruction import USER
-from preflight.model.json_value import freeze
+from preflight.model.json_value import freeze, is_object
 from preflight.model.request import Request
 from preflight.model.slot import SOURCES, FieldState, Route, Slot, Source
 
@@ -36,7 +36,7 @@ class Lookup:
         self.now = request.utterance.now
         prior = request.prior_execution_state
         self.prior = prior_fields(prior)
-        at = prior.get("timestamp") if isinstance(prior, Mapping) else None
+        at = prior.get("timestamp") if is_object(prior) else None
         self.prior_at = at if type(at) is str else None
         utterance = request.utterance
         self.context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
@@ -95,7 +95,7 @@ class Lookup:
 
     def _set_before(self, slot: Slot) -> FieldState | None:
         wrapper, inner = nearest(self.request.pre_set_data, slot.path)
-        if not isinstance(wrapper, Mapping) or wrapper.get("trust") != USER:
+        if not is_object(wrapper) or wrapper.get("trust") != USER:
             return None  # R-14
         origin = wrapper.get("origin")
         value = descend(wrapper.get("value", UNSET), inner)
@@ -104,7 +104,7 @@ class Lookup:
     def _measured(self, slot: Slot, measured: object) -> FieldState | None:
         if type(measured) is Failed:
             return self._failed(slot, "measure_from_environment")
-        if not isinstance(measured, Mapping) or measured.get("valid") is not True:
+        if not is_object(measured) or measured.get("valid") is not True:
             return None  # R-15
         by = measured.get("by")
         return self._found(slot, measured.get("value", UNSET), "measured_data", by if type(by) is str else None)
@@ -170,7 +170,7 @@ def located(named: object) -> Located | None:
     """Read the place a hook names: `{value, segment_index, span: [start, end]}` or a `Located` (R-41)."""
     if type(named) is Located:
         return named
-    if not isinstance(named, Mapping):
+    if not is_object(named):
         return None
     span, value = named.get("span"), named.get("value")
     if type(span) not in (list, tuple) or len(span) != 2 or value is None:  # type: ignore[arg-type]
@@ -180,9 +180,9 @@ def located(named: object) -> Located | None:
 
 def prior_fields(prior: object) -> Mapping[str, Mapping[str, object]]:
     """Return the fields of a prior run by name; only an executed run counts (R-42)."""
-    if not isinstance(prior, Mapping) or prior.get("execution_decision") != "executed":
+    if not is_object(prior) or prior.get("execution_decision") != "executed":
         return {}
     fields = prior.get("fields")
     if type(fields) is not tuple:
         return {}
-    return {f["name"]: f for f in fields if isinstance(f, Mapping) and type(f.get("name")) is str}
+    return {f["name"]: f for f in fields if is_object(f) and type(f.get("name")) is str}

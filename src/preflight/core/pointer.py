@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import UNSET
 
+from preflight.model.json_value import is_object
+
 Path = tuple[str | int, ...]
 
 
@@ -32,7 +34,7 @@ def nearest(table: Mapping[str, object], path: Path) -> tuple[object, Path]:
 def descend(value: object, path: Path) -> object:
     """Return what stands at `path` inside a JSON value, or UNSET."""
     for step in path:
-        if isinstance(value, Mapping) and type(step) is str and step in value:
+        if is_object(value) and type(step) is str and step in value:
             value = value[step]
         elif type(value) is tuple and type(step) is int and step < len(value):
             value = value[step]

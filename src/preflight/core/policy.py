@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import UNSET
 
-from preflight.model.json_value import same_value
+from preflight.model.json_value import is_object, same_value
 from preflight.model.slot import FieldState, Route
 
 _FOUND = ("value", "source", "origin_source")
@@ -19,7 +19,7 @@ def ruled(found: FieldState, answer: object) -> FieldState:
         return found
     if type(answer) is FieldState:
         answer = {name: getattr(answer, name) for name in FieldState.__struct_fields__}
-    if not isinstance(answer, Mapping) or answer.get("name") != found.name:
+    if not is_object(answer) or answer.get("name") != found.name:
         return _broken(found)
     status, note, pending = answer.get("status"), answer.get("note"), answer.get("pending_at_trigger", False)
     if type(status) is not str or type(pending) is not bool:

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from preflight.core.pointer import Path, descend, nearest
 from preflight.model.instruction import USER
+from preflight.model.json_value import is_object
 from preflight.model.request import Request
 from preflight.model.rules import ToolRules
 
@@ -33,7 +34,7 @@ class RequestShape:
         if answered is not UNSET:
             return answered
         wrapper, inner = nearest(self._request.pre_set_data, path)
-        if isinstance(wrapper, Mapping) and wrapper.get("trust") == USER:
+        if is_object(wrapper) and wrapper.get("trust") == USER:
             return descend(wrapper.get("value", UNSET), inner)
         return UNSET
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from preflight.core.needs import Failed
 from preflight.model.checklist import Match
+from preflight.model.json_value import is_object
 
 
 
@@ -18,7 +19,7 @@ def read(answer: object) -> tuple[Match, str | None]:
         return Match(approved=False), answer.fault
     if type(answer) is Match:
         return Match(answer.approved is True, answer.reason), None
-    if not isinstance(answer, Mapping):
+    if not is_object(answer):
         return Match(approved=False), f"returned a `{type(answer).__name__}`"
     reason = answer.get("reason")
     return Match(answer.get("approved") is True, reason if type(reason) is str else None), None

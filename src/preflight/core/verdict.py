@@ -20,7 +20,7 @@ from preflight.model.decision import (
 from preflight.model.slot import FieldState
 
 
-class Findings(msgspec.Struct, frozen=True):
+class Findings(msgspec.Struct, frozen=True, gc=False):
     """Everything the value gate decides from."""
 
     walked: Walked

@@ -14,14 +14,14 @@ WHEN_CASES: tuple[WhenCase, ...] = ("immediate", "scheduled", "conditional", "re
 Phase = Literal["at_instruction", "at_trigger"]
 
 
-class Match(msgspec.Struct, frozen=True):
+class Match(msgspec.Struct, frozen=True, gc=False):
     """What the tool gate answered (R-25). `approved` is True only for the exact approving value."""
 
     approved: bool
     reason: str | None = None
 
 
-class Fixed(msgspec.Struct, frozen=True, omit_defaults=True):
+class Fixed(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The fixed checklist: when, what the user called it, which tool (R-21). Unsettled slots stay null."""
 
     c1_when_case: WhenCase | None
@@ -31,7 +31,7 @@ class Fixed(msgspec.Struct, frozen=True, omit_defaults=True):
     c3_match: Match | msgspec.UnsetType = UNSET
 
 
-class ItemState(msgspec.Struct, frozen=True, omit_defaults=True):
+class ItemState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One item of the user's checklist after this run (R-61)."""
 
     id: str

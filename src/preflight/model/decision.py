@@ -31,7 +31,7 @@ GateKind = Literal[
 ]
 
 
-class UnknownField(msgspec.Struct, frozen=True, omit_defaults=True):
+class UnknownField(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A slot that is not confirmed, as the value gate lists it."""
 
     name: str
@@ -39,7 +39,7 @@ class UnknownField(msgspec.Struct, frozen=True, omit_defaults=True):
     route: Route | None = None
 
 
-class UnverifiedItem(msgspec.Struct, frozen=True, omit_defaults=True):
+class UnverifiedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A checklist item that was not verified in this run."""
 
     id: str
@@ -47,7 +47,7 @@ class UnverifiedItem(msgspec.Struct, frozen=True, omit_defaults=True):
     route: Route | None = None
 
 
-class BranchQuestion(msgspec.Struct, frozen=True):
+class BranchQuestion(msgspec.Struct, frozen=True, gc=False):
     """Alternatives of which one must be told apart by what is known (R-35)."""
 
     at: str
@@ -55,7 +55,7 @@ class BranchQuestion(msgspec.Struct, frozen=True):
     branch_options: tuple[tuple[str, ...], ...]
 
 
-class UnmetCondition(msgspec.Struct, frozen=True):
+class UnmetCondition(msgspec.Struct, frozen=True, gc=False):
     """A condition that was checked and does not hold (R-62)."""
 
     id: str
@@ -63,7 +63,7 @@ class UnmetCondition(msgspec.Struct, frozen=True):
     note: str | None
 
 
-class Diagnostics(msgspec.Struct, frozen=True, omit_defaults=True):
+class Diagnostics(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """For logs only: never shown to a person or a model (R-25, R-31)."""
 
     candidate_tool: str | None = None
@@ -73,7 +73,7 @@ class Diagnostics(msgspec.Struct, frozen=True, omit_defaults=True):
     hook: str | None = None
 
 
-class Gate(msgspec.Struct, frozen=True, omit_defaults=True):
+class Gate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Why the decision is what it is (R-70: authoritative, `reason` renders it).
 
     `unknown_fields` and `unverified_checklist` stand exactly where values were looked up; elsewhere
@@ -94,7 +94,7 @@ class Gate(msgspec.Struct, frozen=True, omit_defaults=True):
     diag: Diagnostics | UnsetType = msgspec.field(default=UNSET, name="_diag")
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """The verdict of one run. Branch on `execution_decision`, never on a count (R-32).
 
     `fields` and the counts are None where no decision about values was made; an empty tuple means the

@@ -9,7 +9,7 @@ import msgspec
 Grade = Literal["stated", "derived", "weak", "carried"]
 
 
-class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A place in the user's words and the reading of it (R-51, R-59).
 
     `start` and `end` are half-open offsets in Unicode code points into the text of segment
@@ -36,7 +36,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     parts: tuple[Evidence, ...] = ()
 
 
-class Located(msgspec.Struct, frozen=True, omit_defaults=True):
+class Located(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A place that a hook or a model names for a value; a claim until code has looked there (R-3, R-41)."""
 
     value: object
@@ -47,7 +47,7 @@ class Located(msgspec.Struct, frozen=True, omit_defaults=True):
     parts: tuple[Located, ...] = ()
 
 
-class NotGrounded(msgspec.Struct, frozen=True):
+class NotGrounded(msgspec.Struct, frozen=True, gc=False):
     """The user's words do not confirm the value: why (a short stable code), and words that come near.
 
     `mentions` may be shown in the question as the user's own earlier words, never as a candidate (R-9, R-51).

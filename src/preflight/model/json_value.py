@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
+from typing import TypeGuard
 
 from preflight.errors import InvalidInput
 from preflight.limits import DEFAULT, Limits
@@ -88,6 +89,12 @@ def thaw(value: object) -> object:
     if kind is tuple or kind is list:
         return [thaw(item) for item in value]  # type: ignore[attr-defined]
     return value
+
+
+def is_object(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a value is a JSON object: of an exact type, for a look-alike could answer as it likes (R-101)."""
+    kind = type(value)
+    return kind is dict or kind is MappingProxyType
 
 
 def is_number(value: object) -> bool:

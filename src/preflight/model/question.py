@@ -11,7 +11,7 @@ from preflight.model.request import Scope
 QuestionKind = Literal["value", "confirmation", "permission", "restatement"]
 
 
-class AskedSlot(msgspec.Struct, frozen=True, omit_defaults=True):
+class AskedSlot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One slot that is asked for, with the schema an answer must fit; never with a candidate (R-9)."""
 
     name: str
@@ -20,7 +20,7 @@ class AskedSlot(msgspec.Struct, frozen=True, omit_defaults=True):
     nullable: bool = False
 
 
-class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True):
+class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One checklist item that a person is asked to confirm."""
 
     id: str
@@ -28,7 +28,7 @@ class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str | None = None
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """All open slots of one run, in one question (R-90).
 
     `restatement` questions have no slots: the act itself is to be said again. `request` is the request
@@ -49,7 +49,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     request: bytes | None = None
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a person answered, once (R-91). A value of None says that there is none (R-46)."""
 
     question_id: str

@@ -18,7 +18,7 @@ UNKEYED = "preflight:unkeyed"
 """The reserved key under which runs without an action key are recorded (R-71)."""
 
 
-class ToolRef(msgspec.Struct, frozen=True):
+class ToolRef(msgspec.Struct, frozen=True, gc=False):
     """Which tool was judged: server, name and fingerprint."""
 
     server: str
@@ -26,7 +26,7 @@ class ToolRef(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """How an execution ended, or what is known of it (R-76).
 
     `result_digest` is the hex SHA-256 of the provider's result; `settled_as`, `by` and `evidence` stand
@@ -40,7 +40,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: str | None = None
 
 
-class Record(Decision, frozen=True, kw_only=True, omit_defaults=True):
+class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One row of the log (R-70). Steps of an execution repeat their decision's content under a new id.
 
     `record_id` orders by time; `decision_id` is the `record_id` of the decision, the same on every step.

@@ -12,21 +12,21 @@ import msgspec
 from preflight.errors import InvalidInput
 from preflight.limits import DEFAULT, Limits
 from preflight.model.instruction import Segment
-from preflight.model.json_value import freeze, thaw
+from preflight.model.json_value import freeze, is_object, thaw
 from preflight.model.tool import Tool
 
 EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 
 
-class Scope(msgspec.Struct, frozen=True):
+class Scope(msgspec.Struct, frozen=True, gc=False):
     """Where a run belongs: no record, question or prior state crosses it."""
 
     tenant: str = ""
     conversation: str = ""
 
 
-class Utterance(msgspec.Struct, frozen=True, kw_only=True):
+class Utterance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The part of a request that says what the user wants, without the tool (R-103).
 
     `segments` is None when the instruction came as one plain string or malformed: the source is then
@@ -42,7 +42,7 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True):
     locale: str = "en"
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one decision is made from, deeply frozen. Build it with `Request.parse`.
 
     `asked` counts how often each slot was asked for in this call; the shell fills it from the stored
@@ -86,7 +86,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         Shape errors of the caller raise InvalidInput naming the key. What the specification declares
         harmless (a plain-string instruction, odd attempts, raw settings) is accepted and counts for nothing.
         """
-        if not isinstance(given, Mapping):
+        if not is_object(given):
             raise InvalidInput("request", f"a `{type(given).__name__}`", "send a JSON object")
         if stray := sorted(map(str, given.keys() - _KEYS)):
             raise InvalidInput(stray[0], "not a key of a request", f"use one of {', '.join(sorted(_KEYS))}")
@@ -96,7 +96,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         # the tool is frozen and fingerprinted on its own, so that callers can hand over a prepared `Tool`
         plain = {key: value for key, value in given.items() if key != "tool"}
         frozen = freeze(plain, "request", limits)
-        assert isinstance(frozen, Mapping)  # noqa: S101  freeze keeps objects objects
+        assert is_object(frozen)  # noqa: S101  freeze keeps objects objects
         return cls(
             utterance=_utterance(frozen, limits),
             tool=Tool.from_mcp(tool, limits=limits),
@@ -146,7 +146,7 @@ def _segments(given: object, limits: Limits) -> tuple[Segment, ...] | None:
 
 
 def _segment(given: object, where: str) -> Segment:
-    if not isinstance(given, Mapping) or type(given.get("text")) is not str:
+    if not is_object(given) or type(given.get("text")) is not str:
         raise InvalidInput(where, "not a segment", "send `{text, trust, origin?}`")
     trust, origin, request = given.get("trust"), given.get("origin"), given.get("request")
     return Segment(
@@ -160,7 +160,7 @@ def _segment(given: object, where: str) -> Segment:
 def _scope(given: object) -> Scope:
     if given is None:
         return Scope()
-    if not isinstance(given, Mapping) or given.keys() - {"tenant", "conversation"}:
+    if not is_object(given) or given.keys() - {"tenant", "conversation"}:
         raise InvalidInput("scope", "not a scope", "send `{tenant?, conversation?}`")
     tenant, conversation = given.get("tenant", ""), given.get("conversation", "")
     if type(tenant) is not str or type(conversation) is not str:
@@ -191,7 +191,7 @@ def _object(given: Mapping[str, object], key: str) -> Mapping[str, object]:
     value = given.get(key)
     if value is None:
         return EMPTY
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise InvalidInput(key, f"a `{type(value).__name__}`", "send an object or leave it out")
     return value
 

@@ -14,7 +14,7 @@ Effect = Literal["read", "reversible", "irreversible"]
 Unconfirmed = Literal["drop", "ask", "allow"]
 
 
-class FieldRules(msgspec.Struct, frozen=True):
+class FieldRules(msgspec.Struct, frozen=True, gc=False):
     """Rules for one slot.
 
     `sources` narrows where it may be looked up (R-45). `unconfirmed` says what happens to an optional
@@ -29,7 +29,7 @@ class FieldRules(msgspec.Struct, frozen=True):
     pending_at_trigger: bool = False
 
 
-class ToolRules(msgspec.Struct, frozen=True):
+class ToolRules(msgspec.Struct, frozen=True, gc=False):
     """Rules for one tool. A tool nobody listed is irreversible (R-65)."""
 
     effect: Effect = "irreversible"

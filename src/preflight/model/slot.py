@@ -23,7 +23,7 @@ SOURCES: tuple[Source, ...] = (  # R-40: the order in which they are searched
 )
 
 
-class Slot(msgspec.Struct, frozen=True):
+class Slot(msgspec.Struct, frozen=True, gc=False):
     """One value that must be confirmed for this call.
 
     `name` is the property's name at the root and its JSON Pointer without the leading slash below it
@@ -39,7 +39,7 @@ class Slot(msgspec.Struct, frozen=True):
     claim: object = UNSET
 
 
-class FieldState(msgspec.Struct, frozen=True, omit_defaults=True):
+class FieldState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What is recorded of one slot (R-70). `value` is there only when the slot is known or null."""
 
     name: str
@@ -62,7 +62,7 @@ class FieldState(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.status != "unknown"
 
 
-class DroppedClaim(msgspec.Struct, frozen=True):
+class DroppedClaim(msgspec.Struct, frozen=True, gc=False):
     """A proposed value that is not sent, and why (R-36)."""
 
     name: str
@@ -70,7 +70,7 @@ class DroppedClaim(msgspec.Struct, frozen=True):
     reason: str
 
 
-class BranchProblem(msgspec.Struct, frozen=True):
+class BranchProblem(msgspec.Struct, frozen=True, gc=False):
     """Alternatives of a schema among which what is known chose none, or too many (R-35).
 
     `options` lists each alternative by the names of the slots it needs.
@@ -81,7 +81,7 @@ class BranchProblem(msgspec.Struct, frozen=True):
     options: tuple[tuple[str, ...], ...]
 
 
-class Unsupported(msgspec.Struct, frozen=True):
+class Unsupported(msgspec.Struct, frozen=True, gc=False):
     """Why a schema cannot be turned into slots (R-34): `at` is a JSON Pointer into it."""
 
     at: str

@@ -15,7 +15,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 _PINNED = ("name", "title", "description", "inputSchema", "annotations", "outputSchema")
 
 
-class Tool(msgspec.Struct, frozen=True, kw_only=True):
+class Tool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An MCP tool definition, deeply frozen.
 
     `input_schema` is whatever the server sent under `inputSchema`, checked later (R-34). `fingerprint`

@@ -7,7 +7,7 @@ import msgspec
 from preflight.model.checklist import WhenCase
 
 
-class Trigger(msgspec.Struct, frozen=True):
+class Trigger(msgspec.Struct, frozen=True, gc=False):
     """A trigger the shell has verified against the stored `deferred` record (R-24).
 
     Requests carry triggers as plain JSON; only the shell makes this type of them, so that having it is

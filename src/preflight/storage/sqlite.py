@@ -40,13 +40,14 @@ SELECT seq, digest, body FROM (
 """
 _DECISION_STATE = "SELECT state FROM record WHERE record_id = ? AND stage = 0"
 _STEP_STATE = "SELECT state FROM record WHERE decision_id = ? AND stage > 0 ORDER BY stage DESC LIMIT 1"
+# `stage > 0` is said wherever the index of steps is wanted: SQLite does not conclude it from `stage = 2`.
 # Only the newest start under a key can be without an outcome: no later one was let in while it was (R-77).
 _RUNNING = """
 SELECT 1 FROM (
     SELECT decision_id FROM record WHERE tenant = ? AND conversation = ? AND action_key = ? AND stage = 1
     ORDER BY seq DESC LIMIT 1
 ) AS newest WHERE NOT EXISTS (
-    SELECT 1 FROM record WHERE decision_id = newest.decision_id AND stage > 1
+    SELECT 1 FROM record WHERE decision_id = newest.decision_id AND stage = 2 AND stage > 0
 )
 """
 _FOR_CALL = """

@@ -1,0 +1,120 @@
+"""An MCP server as a child process, spoken to synchronously over its standard input and output.
+
+Tools and results stay the JSON objects that the server sent: a typed copy would drop what it does not know,
+and a tool's fingerprint is taken over all of it (R-68).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, cast
+
+from preflight.errors import InvalidInput, ProviderError
+from preflight.results import ToolCall
+
+try:
+    import mcp_types as types
+    from anyio.from_thread import BlockingPortal, start_blocking_portal
+    from mcp import Client, MCPError, StdioServerParameters
+    from pydantic import TypeAdapter
+except ImportError as absent:
+    message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
+    raise ImportError(message, name=absent.name) from absent
+
+_OBJECT = TypeAdapter(dict[str, Any])
+# With these the server says that it did not begin: unknown tool, arguments it will not take, a request it cannot read.
+_REFUSED = (types.METHOD_NOT_FOUND, types.INVALID_PARAMS, types.INVALID_REQUEST, types.PARSE_ERROR)
+_PAGES = 1_000
+
+
+class StdioServer:
+    """A running MCP server; use it as a context manager. `seconds` bounds each request.
+
+    Starting it raises InvalidInput when the command cannot be run or does not speak MCP.
+    """
+
+    def __init__(self, command: Sequence[str], *, seconds: float = 60.0, env: Mapping[str, str] | None = None) -> None:
+        """Take the command that starts the server."""
+        if not command:
+            raise InvalidInput("server", "an empty command", "give the command that starts the MCP server")
+        self._command = list(command)
+        self._seconds = seconds
+        self._env = None if env is None else dict(env)
+        self._stack = ExitStack()
+        self._portal: BlockingPortal
+        self._client: Client
+
+    def __enter__(self) -> StdioServer:
+        """Start the server and greet it."""
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its warnings are about wire details, on stderr
+        process = StdioServerParameters(command=self._command[0], args=self._command[1:], env=self._env)
+        with ExitStack() as stack:
+            self._portal = stack.enter_context(start_blocking_portal())
+            client = Client(process, read_timeout_seconds=self._seconds)
+            try:
+                self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
+            except Exception as fault:
+                shown = " ".join(self._command)
+                raise InvalidInput("server", f"`{shown}` does not answer as an MCP server: {_said(fault)}") from fault
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Stop the server."""
+        self._stack.close()
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Return the tools as the server lists them now, all pages."""
+        found: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+            page = self._send(types.ListToolsRequest(params=params))
+            found += [tool for tool in page.get("tools", ()) if isinstance(tool, dict)]
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or not cursor:
+                return found
+        raise InvalidInput("server", f"its tool list does not end after {_PAGES} pages")
+
+    def tool(self, name: str) -> dict[str, Any]:
+        """Return one tool as the server lists it now; raises InvalidInput when it lists none of that name."""
+        for tool in self.tools():
+            if tool.get("name") == name:
+                return tool
+        raise InvalidInput("server", f"it lists no tool `{name}`")
+
+    def call(self, call: ToolCall) -> dict[str, Any]:
+        """Call a tool once with the arguments and the idempotency key of its record (R-74).
+
+        Raises ProviderError only where the server says that it did not begin; whatever else goes wrong
+        leaves open what happened there (R-76).
+        """
+        return self.read(call.server, call.name, call.arguments, dict(call.meta))
+
+    def read(
+        self, server: str, name: str, arguments: dict[str, object], meta: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        """Call a tool by name; `server` is for callers that hold several. The form that `ShippedHooks` reads with."""
+        del server
+        params = types.CallToolRequestParams(name=name, arguments=arguments, _meta=cast("Any", meta))
+        try:
+            result = self._send(types.CallToolRequest(params=params))
+        except MCPError as fault:
+            if fault.code in _REFUSED:
+                raise ProviderError(f"the server refused the call: {fault.message}") from fault
+            raise
+        if result.get("resultType", "complete") != "complete":
+            raise RuntimeError("the server answered with a question of its own, which is not supported")
+        return result
+
+    def _send(self, request: types.Request[Any, Any]) -> dict[str, Any]:
+        return self._portal.call(self._client.session.send_request, request, _OBJECT)
+
+
+def _said(fault: BaseException) -> str:
+    """Return the innermost message; task groups wrap it."""
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    return str(fault) or type(fault).__name__
