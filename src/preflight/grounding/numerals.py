@@ -48,7 +48,7 @@ _NEGATIVE_WORD = re.compile(r"(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE
 _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
 _COMPASS = re.compile(r"[°º]?[ ]?([NSEW])\b")
 _UNIT_AFTER = re.compile(
-    r"(?:°|º|µ?[munpkcdMGT]?(?:m|g|l|L|s|W|V|A|Hz|J|B|F|N|Pa|Wh|cal)|h|hr|hrs|min|mins|sec|secs|d|w|y|yr|yrs|yo|in|ft|lb|lbs|oz|mi|yd|mph|kph"
+    r"(?:°|º|[munpkcdMGTµμ]?(?:m|g|l|L|s|W|V|A|Hz|J|B|F|H|Ω|N|Pa|Wh|cal)|h|hr|hrs|min|mins|sec|secs|d|w|y|yr|yrs|yo|in|ft|lb|lbs|oz|mi|yd|mph|kph"
     r"|am|pm|AM|PM|px|rpm|ppm|[kKMGT]i?[bB]|[kKMGT]bps|C|F|K|x|X)(?:²|³|\^[23]|[23])?(?![^\W_])"
 )
 

@@ -8,12 +8,14 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from preflight.grounding.mention import Mention
-from preflight.grounding.tables.units import SYMBOLS, UNITS, Unit
+from preflight.grounding.tables.units import SI_SYMBOLS, SYMBOLS, UNITS, Unit
 
 _AFTER = re.compile(r"[ \u00a0-]?(?:degrees? )?(?P<u>°\s?[CFcf]\b|[℃℉]|[^\W\d_]+(?:/[a-z]+)?)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:/[a-z]+)?|°[CF]", re.IGNORECASE)
 _AND = re.compile(r"\s?,?\s?(?:and\s)?")
 _CJK_AFTER = re.compile("|".join(sorted((name for name in UNITS if name[0] > "\u3000"), key=len, reverse=True)))
+# Symbols that are also words or letters in a sentence: after a space they count in capitals only.
+_WORDLIKE = frozenset(("d", "a", "n", "f", "c", "k", "in", "h", "m", "s", "l", "v", "w", "y"))
 _PARTS = re.compile(r"\b(?P<n>half an|an?|one|half a) (?P<u>hour|minute|day|week|month|year|kilometer|mile)\b(?P<half> and a half)?", re.IGNORECASE)
 
 
@@ -33,10 +35,12 @@ def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
     if match is None:
         cjk = _CJK_AFTER.match(text, end)
         return (UNITS[cjk[0]], cjk.end()) if cjk else None
+    if match["u"] in SI_SYMBOLS:
+        return SI_SYMBOLS[match["u"]], match.end()
     name = match["u"].replace(" ", "").lower()
     if name in UNITS:
         spaced = match.start("u") > end
-        if not (spaced and name in ("d", "a", "n", "f", "c", "k", "in")):
+        if not (spaced and name in _WORDLIKE and not match["u"].isupper()):
             return UNITS[name], match.end()
     cjk = _CJK_AFTER.match(text, match.start("u"))
     return (UNITS[cjk[0]], cjk.end()) if cjk else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
@@ -10,15 +11,18 @@ from preflight.grounding.mention import Mention
 from preflight.grounding.numerals import PERCENT
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import Quantity, convert, unit_after
+from preflight.grounding.tables.calendar import MONTHS
 from preflight.grounding.words import cue_key, split_words
 from preflight.model.evidence import Evidence, Grade
 
-_DATE_PARTS = frozenset("year years yr month day hour hours minute minutes".split())
+_YEAR_WORDS = frozenset("year years yr".split())
 _DATE_KEYS = {"ymd": (1, 2, 3), "md": (None, 1, 2), "ym": (1, 2, None)}
-_DATE_WORDS = (("year", "years", "yr"), ("month", "months"), ("day", "days"))
-_TIME_WORDS = (("hour", "hours"), ("minute", "minutes", "min", "mins"))
+_DATE_WORDS = (frozenset(("year", "yr")), frozenset(("month",)), frozenset(("day",)))
+_TIME_WORDS = (frozenset(("hour", "hours")), frozenset(("minute", "minutes")))
+_NAME = re.compile(r"[^\W\d_]+")
 _RATES = frozenset("rate rates percent percentage ratio yield interest discount margin probability chance growth fraction share tax tip return frequency proportion increase decrease inflation level threshold".split())
 _PARTS_OF_TIME = frozenset(name for names in (*_DATE_WORDS, *_TIME_WORDS) for name in names)
+_FIRST_YEAR = 1000
 _MAX_PLACES = 6
 
 
@@ -59,13 +63,13 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
     percent = mention.normaliser == "percent"
     if field.fraction is not None and percent != field.fraction and (percent or PERCENT.match(text, mention.end)):
         return None  # `15 %` is 0.15 or 15, as the field says
-    date_part = not _DATE_PARTS.isdisjoint(field.words)
+    date_part = value >= _FIRST_YEAR and any(word.rstrip("0123456789") in _YEAR_WORDS for word in field.words)
     calendar = None if percent else place.index.calendar_at(mention.start, mention.end)
     if calendar == "inside" and not date_part:
         return None
     if calendar == "perhaps":
         flags = (*flags, "perhaps_time") if place.index.text[max(0, mention.start - 3) : mention.start].lower() in ("at ", "um ") else flags
-    if mention.normaliser == "ordinal" and (date_part or _names_next(field, mention, place)):
+    if mention.normaliser == "ordinal" and (_names_next(field, mention, place)):
         grade = "stated"
     if percent and field.fraction is None and not _is_rate(field):
         return None
@@ -84,6 +88,8 @@ def _names_next(field: Field, mention: Mention, place: Place) -> bool:
     """Whether the next word is the field's own: `the 17th century` for a century."""
     words = place.index.words
     at = words.at(mention.end)
+    while at < len(words.words) and (words.words[at] == "and" or words.words[at][0].isdigit()):
+        at += 1  # `2nd, 3rd and 4th floors`
     return at < len(words.words) and cue_key(words.words[at]) in field.cues
 
 
@@ -97,16 +103,25 @@ def _parts_of_time(field: Field, value: Decimal, place: Place) -> Iterator[Evide
         return
     number = int(value)
     for mention in place.index.dates:
-        key = mention.key if isinstance(mention.key, tuple) else ()
-        steps = _DATE_KEYS.get(str(key[0]) if key else "", (None, None, None))
-        for step, names in zip(steps, _DATE_WORDS, strict=True):
-            if step is not None and key[step] == number and not set(names).isdisjoint(field.words):
-                yield place.evidence(mention.start, mention.end, "date_part", str(number))
+        key = mention.key if isinstance(mention.key, tuple) else ("",)
+        for step, names in zip(_DATE_KEYS.get(str(key[0]), ()), _DATE_WORDS, strict=False):
+            if step is not None and key[step] == number and not names.isdisjoint(field.words):
+                yield _part_of(mention, number, "date_part", place)
     for mention in place.index.times:
-        key = mention.key if isinstance(mention.key, tuple) else ()
+        key = mention.key if isinstance(mention.key, tuple) else (-1, -1)
         for at, names in enumerate(_TIME_WORDS):
-            if key[at] == number and not set(names).isdisjoint(field.words):
-                yield place.evidence(mention.start, mention.end, "time_part", str(number), flags=mention.flags)
+            if number in (key[at], key[at] % 12 if at == 0 else key[at]) and not names.isdisjoint(field.words):
+                yield _part_of(mention, number, "time_part", place)
+
+
+def _part_of(mention: Mention, number: int, normaliser: str, place: Place) -> Evidence:
+    """The digits or the month's name inside the mention; the whole mention when it has neither."""
+    text = place.index.text
+    written = re.compile(rf"(?<!\d)0?{number}(?!\d)").search(text, mention.start, mention.end)
+    if written is None and normaliser == "date_part" and number <= 12:
+        written = next((name for name in _NAME.finditer(text, mention.start, mention.end) if MONTHS.get(name[0].lower()) == number), None)
+    start, end = written.span() if written else (mention.start, mention.end)
+    return place.evidence(start, end, normaliser, str(number), flags=mention.flags)
 
 
 def _converted(field: Field, value: Decimal, quantity: Quantity, place: Place) -> Evidence | None:

@@ -44,7 +44,7 @@ def read_boolean(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
 def _with_or_without(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
     """`without trip protection` for `trip_protection`: the whole name, and which way it is meant."""
     names = tuple(word for word in field.words if word not in _WEAK_NAME_WORDS)
-    if len(names) < 2:
+    if not names or sum(map(len, names)) < 3:
         return
     text = place.index.text
     for start, end in place.index.words.find(names):

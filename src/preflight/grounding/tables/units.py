@@ -32,7 +32,7 @@ metre length 1 m meter meters metre metres metro metros
 kilometre length 1000 km kilometer kilometers kilometre kilometres kilómetro kilómetros
 mile length 1609.344 mi mile miles milla millas meile meilen
 foot length 0.3048 ft foot feet
-inch length 0.0254 inch inches
+inch length 0.0254 in inch inches
 yard length 0.9144 yd yard yards
 nanometre length 0.000000001 nm nanometer nanometers nanometre nanometres
 micrometre length 0.000001 µm um micrometer micrometers micron microns
@@ -61,6 +61,9 @@ volt voltage 1 v volt volts
 ampere current 1 a amp amps ampere amperes
 watt power 1 w watt watts
 kilowatt power 1000 kw kilowatt kilowatts
+farad capacitance 1 farads
+henry inductance 1 henries henrys
+ohm resistance 1 ohms
 pascal pressure 1 pa pascal pascals
 kilopascal pressure 1000 kpa kilopascal kilopascals
 newton force 1 n newton newtons
@@ -84,6 +87,20 @@ def _units() -> dict[str, Unit]:
     return table
 
 
+_SI_PREFIXES = {"p": -12, "n": -9, "µ": -6, "μ": -6, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9}
+_SI_BASES = {"F": ("farad", "capacitance"), "H": ("henry", "inductance"), "V": ("volt", "voltage"), "A": ("ampere", "current"), "W": ("watt", "power"), "Ω": ("ohm", "resistance")}
+
+
+def _si_symbols() -> dict[str, Unit]:
+    """`50mH`, `100µF`: symbols whose case matters."""
+    return {
+        prefix + symbol: Unit(f"{prefix}{symbol}", dimension, Decimal(1).scaleb(power))
+        for symbol, (_, dimension) in _SI_BASES.items()
+        for prefix, power in _SI_PREFIXES.items()
+    }
+
+
+SI_SYMBOLS = _si_symbols()
 UNITS = _units()
 # Symbols of one letter name a unit only right after a number, never in a field's description.
 SYMBOLS = frozenset(name for name in UNITS if len(name) < 3 and name not in ("km", "cm", "mm", "kg", "mg", "ml"))
