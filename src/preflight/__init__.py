@@ -5,6 +5,8 @@ Start with `create_preflight`: give it hooks (`ShippedHooks` are ready to use) a
 `execute_if_ready` calls the tool once, from the record.
 """
 
+from __future__ import annotations
+
 from preflight.api import AsyncPreflight, Preflight, create_async_preflight, create_preflight
 from preflight.errors import (
     AnswerRefused,

@@ -8,10 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-import msgspec
-
 from preflight.clock import SystemClock
-from preflight.errors import AnswerRefused, ConstructionError, InvalidInput
+from preflight.errors import ConstructionError, InvalidInput
 from preflight.executor import AsyncCall, Call, Executor
 from preflight.gate import Given, Ready, Shell
 from preflight.guard import Guard
@@ -19,7 +17,7 @@ from preflight.hooks.protocol import OPTIONAL
 from preflight.hooks.table import collect
 from preflight.limits import DEFAULT, Limits
 from preflight.model.decision import Decision
-from preflight.model.question import Answer, Question
+from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.rules import ToolRules
@@ -32,6 +30,10 @@ from preflight.rulebook import Rulebook
 from preflight.storage import open_storage
 
 NO_RULES: Mapping[tuple[str, str], ToolRules] = MappingProxyType({})
+
+
+ANYWHERE = Scope()
+"""The scope of callers that have no tenants and no conversations."""
 
 
 class _Parts:
@@ -65,16 +67,14 @@ class _Parts:
         return self._questions.open(scope)
 
     def get_prior_execution_state(
-        self, *, user_id: str, action_key: str, tool: Tool | Mapping[str, object], scope: Scope = Scope()
+        self, *, user_id: str, action_key: str, tool: Tool | Mapping[str, object], scope: Scope = ANYWHERE
     ) -> Record | None:
         """Return the latest executed record of this user, key, tool and scope (R-42), or None."""
         fingerprint = Tool.from_mcp(tool).fingerprint
         stored = self.storage.latest_executed(scope, user_id, action_key, fingerprint)
         return None if stored is None else stored.record
 
-    def claim(
-        self, decision: Executable | str, tool: Tool | Mapping[str, object] | None = None
-    ) -> Claimed | Refused:
+    def claim(self, decision: Executable | str, tool: Tool | Mapping[str, object] | None = None) -> Claimed | Refused:
         """Start a decision without handing over the callable: only one caller ever gets a `Claimed`.
 
         Call the tool with exactly `claimed.call`, once, then `settle` or `fail` it.
@@ -89,9 +89,7 @@ class _Parts:
         """Record that a claimed call raised; `refused` says that the provider did nothing (R-76)."""
         return self._executor.fail(claimed, fault, refused=refused)
 
-    def resolve(
-        self, decision_id: str, outcome: Literal["executed", "failed"], *, by: str, evidence: str
-    ) -> Record:
+    def resolve(self, decision_id: str, outcome: Literal["executed", "failed"], *, by: str, evidence: str) -> Record:
         """Settle a call in doubt by what a person or a measurement found; it is never called again (R-75)."""
         return self._recovery.resolve(decision_id, outcome, by=by, evidence=evidence)
 

@@ -121,7 +121,7 @@ def _policy(table: object) -> Hook:
             return state
         if isinstance(entry, dict) and "patch" in entry:
             whole = {name: getattr(state, name) for name in FieldState.__struct_fields__}
-            return whole | {k: v for k, v in entry["patch"].items()}
+            return whole | entry["patch"]
         return _play(entry)
 
     return policy
@@ -155,9 +155,10 @@ def _came(record: Record) -> Json:
 
 
 def _gate(record: Record) -> Json:
-    gate, came = record.gate, {}
+    gate = record.gate
+    came: Json = {}
     if gate is None:
-        return {}
+        return came
     for key, value in (
         ("next_intent_attempt", gate.next_intent_attempt),
         ("next_tool_attempt", gate.next_tool_attempt),
@@ -165,9 +166,9 @@ def _gate(record: Record) -> Json:
         if value is not msgspec.UNSET:
             came[key] = value
     if gate.unknown_fields is not msgspec.UNSET:
-        came["unknown_fields"] = [field.name for field in gate.unknown_fields]  # type: ignore[union-attr]
-        came["unverified_checklist"] = [item.id for item in gate.unverified_checklist or ()]  # type: ignore[union-attr]
-    return came  # type: ignore[return-value]
+        came["unknown_fields"] = [field.name for field in gate.unknown_fields]
+        came["unverified_checklist"] = [item.id for item in gate.unverified_checklist or ()]
+    return came
 
 
 def _field(state: FieldState) -> Json:

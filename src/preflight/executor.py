@@ -17,7 +17,7 @@ from preflight.ids import new_id
 from preflight.limits import Limits
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
-from preflight.ports import Clock, Storage, Stored
+from preflight.ports import Clock, Storage
 from preflight.results import Claimed, Executed, Execution, Failed, InDoubt, RefusalCode, Refused, ToolCall
 
 Call = Callable[[ToolCall], object]

@@ -12,10 +12,10 @@ import msgspec
 
 from preflight.clock import iso, seconds_of
 from preflight.codec import encode
-from preflight.core.slots import open_slots
 from preflight.core.decide import Path, guarded
 from preflight.core.schema import Plan
 from preflight.core.setup import Setup
+from preflight.core.slots import open_slots
 from preflight.core.wording import reason_of
 from preflight.errors import InvalidInput
 from preflight.guard import Driven

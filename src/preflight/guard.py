@@ -166,7 +166,7 @@ class Guard:
 
         def job() -> None:
             fact = self.call(hook, need, driven)
-            loop.call_soon_threadsafe(lambda: done.done() or done.set_result(fact))
+            loop.call_soon_threadsafe(_settle, done, fact)
 
         if not self.submit(job):
             return Failed("no worker thread is free")
@@ -270,9 +270,9 @@ class Portal:
 
     def wait(self, coroutine: CoroutineType[object, object, object], seconds: float) -> object:
         """Run a coroutine to its end and return its result; raises TimeoutError after `seconds`."""
-        return asyncio.run_coroutine_threadsafe(
-            asyncio.wait_for(coroutine, seconds), self._running()
-        ).result(seconds + 1)
+        return asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, seconds), self._running()).result(
+            seconds + 1
+        )
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -280,6 +280,11 @@ class Portal:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, name="preflight-portal", daemon=True).start()
             return self._loop
+
+
+def _settle(done: asyncio.Future[object], fact: object) -> None:
+    if not done.done():  # the waiting task gave up meanwhile: a late result is dropped
+        done.set_result(fact)
 
 
 def refuse_reentry() -> None:

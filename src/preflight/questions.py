@@ -74,7 +74,9 @@ class Questions:
         """Return the questions that nobody answered and that have not expired, oldest first."""
         return self._storage.open_questions(scope, iso(self._clock.now()))
 
-    def take(self, question_id: str, given: Mapping[str, object], *, person: str, channel: str) -> tuple[Question, Answer]:
+    def take(
+        self, question_id: str, given: Mapping[str, object], *, person: str, channel: str
+    ) -> tuple[Question, Answer]:
         """Check an answer and store it; raises AnswerRefused saying what does not fit (R-91).
 
         `given` maps slot names to values, item ids to True, and `restatement` to text where that is asked.
@@ -117,7 +119,9 @@ def _checked(question: Question, given: Mapping[str, object], *, person: str, ch
         channel=channel,
         answered_at=at,
         values={name: _value(slots[name], value) for name, value in given.items() if name in slots},
-        items={name: _confirmation(name, value) for name, value in given.items() if name in items and name not in slots},
+        items={
+            name: _confirmation(name, value) for name, value in given.items() if name in items and name not in slots
+        },
     )
 
 

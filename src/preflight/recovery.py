@@ -25,9 +25,7 @@ class Recovery:
         """Return starts without an outcome and doubts nobody settled, oldest first."""
         return [stored.record for stored in self._storage.unfinished()]
 
-    def resolve(
-        self, decision_id: str, outcome: Literal["executed", "failed"], *, by: str, evidence: str
-    ) -> Record:
+    def resolve(self, decision_id: str, outcome: Literal["executed", "failed"], *, by: str, evidence: str) -> Record:
         """Record what happened at the provider, who found out and what shows it.
 
         A start that has no outcome is recorded as `in_doubt` first. Raises NotExecutable when the

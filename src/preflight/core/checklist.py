@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator
 
 import msgspec
 
-from preflight.core.needs import Failed
+from preflight.core.needs import Failed, Need
 from preflight.model.checklist import ItemState
 from preflight.model.json_value import is_object
+from preflight.model.request import Request
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -25,8 +26,17 @@ def identified(declared: tuple[object, ...]) -> tuple[Item, ...] | None:
         if not is_object(item) or type(item.get("id")) is not str or not item["id"]:
             return None
         description = item.get("description")
-        items.append(Item(item["id"], description if type(description) is str else ""))
+        items.append(Item(str(item["id"]), description if type(description) is str else ""))
     return tuple(items)
+
+
+def verify(items: tuple[Item, ...], request: Request) -> Generator[Need, object, tuple[ItemState, ...]]:
+    """Have every item verified now (R-61)."""
+    states = []
+    for item in items:
+        answer = yield Need("verify_user_checklist_item", (item, request), item.id)
+        states.append(verified(item, answer))
+    return tuple(states)
 
 
 def verified(item: Item, answer: object) -> ItemState:

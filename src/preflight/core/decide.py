@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from preflight.core import checklist, fixed as fixed_checklist, tool_gate, verdict
+from preflight.core import checklist, tool_gate, verdict
+from preflight.core import fixed as fixed_checklist
+from preflight.core.checklist import Item
+from preflight.core.fixed import BrokenHook
 from preflight.core.lookup import Lookup
 from preflight.core.needs import Facts, Failed, Need
 from preflight.core.outcome import Run
@@ -17,7 +20,7 @@ from preflight.core.schema import walk
 from preflight.core.setup import PLAIN, Setup
 from preflight.core.shape import RequestShape
 from preflight.core.verdict import Findings
-from preflight.model.checklist import Fixed, ItemState
+from preflight.model.checklist import ItemState
 from preflight.model.decision import Decision
 from preflight.model.request import Request
 from preflight.model.slot import Unsupported
@@ -48,7 +51,7 @@ def guarded(request: Request, setup: Setup = PLAIN) -> Path:
 
 
 def _deciding(run: Run) -> Path:
-    request, setup = run.request, run.setup
+    request = run.request
     items = checklist.identified(request.user_checklist)
     if items is None:
         return run.checklist_unidentified()  # R-20
@@ -58,7 +61,7 @@ def _deciding(run: Run) -> Path:
     when = fired.when_case if fired else (yield Need("classify_when_case", (request.utterance,)))
     said = yield Need("extract_user_action_name", (request.utterance,))
     settled = fixed_checklist.settle(request, when, said)
-    if type(settled) is not Fixed:
+    if isinstance(settled, BrokenHook):
         return run.hook_failed("hook_failed", settled)  # R-23
     run.fixed = settled
     if settled.c1_when_case is None or settled.c2_user_action_name is None:
@@ -75,14 +78,18 @@ def _deciding(run: Run) -> Path:
     run.matched(match)
     if not match.approved:
         return run.tool_undetermined(match, fault)  # R-25
+    return (yield from _looking_up(run, items))
 
-    # R-26: from here on, and not before, what the provider supplies is read
+
+def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
+    """The second half: from here on, and not before, what the provider supplies is read (R-26)."""
+    request, setup = run.request, run.setup
     plan = setup.plan_for(request.tool)
     run.notes = request.tool.description
     if "get_advisory_notes" in setup.hooks:
         notes = yield Need("get_advisory_notes", (request.tool,))
         run.notes = notes if type(notes) is str else ""
-    if type(plan) is Unsupported:
+    if isinstance(plan, Unsupported):
         return run.schema_unsupported(plan)  # R-34
 
     lookup = Lookup(request, setup)
@@ -101,10 +108,7 @@ def _deciding(run: Run) -> Path:
         return (yield from _deferring(run))
     states: tuple[ItemState, ...] | None = None
     if run.phase == "at_trigger":  # R-29: conditions are not checked before
-        now = []
-        for item in items:
-            now.append(checklist.verified(item, (yield Need("verify_user_checklist_item", (item, request), item.id))))
-        states = tuple(now)
+        states = yield from checklist.verify(items, request)
     settled_all = not verdict.unknown_states(walked) and not walked.branches
     errors = plan.validate(walked.arguments) if settled_all else ()  # R-28
     return (yield from _rendered(run, run.judged(Findings(walked, states, (), errors))))
@@ -114,10 +118,10 @@ def _deferring(run: Run) -> Path:
     """Everything the user can say now is settled: the run waits for its trigger (R-29, R-80)."""
     kept: object = None
     if "build_deferred_input" in run.setup.hooks:
-        assert run.walked is not None  # noqa: S101  set just before
-        kept = yield Need("build_deferred_input", (run.request, run.fixed, run.walked.fields))
+        fields = run.walked.fields if run.walked else ()
+        kept = yield Need("build_deferred_input", (run.request, run.fixed, fields))
         if type(kept) is Failed:
-            return run.hook_failed("hook_failed", fixed_checklist.BrokenHook("build_deferred_input", kept.fault))
+            return run.hook_failed("hook_failed", BrokenHook("build_deferred_input", kept.fault))
     return (yield from _rendered(run, run.deferred(kept)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import TypeGuard
 
 import msgspec
 
@@ -32,19 +33,15 @@ def settle(request: Request, when: object, said: object) -> Fixed | BrokenHook:
         return BrokenHook("extract_user_action_name", said.fault)
     if said is not None and type(said) is not str:
         return BrokenHook("extract_user_action_name", f"returned a `{type(said).__name__}`")
-    name, source = said, "instruction"
-    if not usable(name):
-        name, source = _settled_before(request.fixed_pre_set), "pre_set_data"
-    named = usable(name)
-    return Fixed(
-        c1_when_case=when,  # type: ignore[arg-type]  # one of the four words, or None
-        c2_user_action_name=name if named else None,  # type: ignore[arg-type]  # usable, so a string
-        c3_provider_action_name=request.tool.name,
-        c2_source=source if named else None,  # type: ignore[arg-type]  # one of two literals
-    )
+    tool = request.tool.name
+    case: WhenCase | None = when
+    if usable(said):
+        return Fixed(case, said, tool, "instruction")
+    named = _settled_before(request.fixed_pre_set)
+    return Fixed(case, named, tool, "pre_set_data") if usable(named) else Fixed(case, None, tool, None)
 
 
-def usable(name: object) -> bool:
+def usable(name: object) -> TypeGuard[str]:
     """Whether a name has a character that is not space (R-21)."""
     return type(name) is str and bool(name.strip())
 

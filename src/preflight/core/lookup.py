@@ -111,10 +111,9 @@ class Lookup:
 
     def _inherited(self, slot: Slot) -> FieldState | None:
         prior = self.prior.get(slot.name)
-        first = prior.get("origin_source") if prior is not None else None
-        if prior is None or prior.get("status") != "known" or first not in ORIGINS or prior.get("value") is None:
+        if prior is None:
             return None
-        return self._known(slot, prior["value"], "prior_state", self.prior_at, first=first)  # R-4
+        return self._known(slot, prior["value"], "prior_state", self.prior_at, first=str(prior["origin_source"]))  # R-4
 
     # what comes of a search
 
@@ -185,4 +184,14 @@ def prior_fields(prior: object) -> Mapping[str, Mapping[str, object]]:
     fields = prior.get("fields")
     if type(fields) is not tuple:
         return {}
-    return {f["name"]: f for f in fields if is_object(f) and type(f.get("name")) is str}
+    named: dict[str, Mapping[str, object]] = {}
+    for field in fields:
+        if is_object(field) and usable_prior(field):
+            named.setdefault(str(field["name"]), field)
+    return named
+
+
+def usable_prior(field: Mapping[str, object]) -> bool:
+    """Whether a prior field has a known value and a first source that can be inherited (R-4, R-42)."""
+    known = field.get("status") == "known" and field.get("value") is not None
+    return known and field.get("origin_source") in ORIGINS and type(field.get("name")) is str

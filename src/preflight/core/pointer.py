@@ -34,9 +34,9 @@ def nearest(table: Mapping[str, object], path: Path) -> tuple[object, Path]:
 def descend(value: object, path: Path) -> object:
     """Return what stands at `path` inside a JSON value, or UNSET."""
     for step in path:
-        if is_object(value) and type(step) is str and step in value:
-            value = value[step]
-        elif type(value) is tuple and type(step) is int and step < len(value):
+        if isinstance(step, str):
+            value = value.get(step, UNSET) if is_object(value) else UNSET
+        elif isinstance(value, tuple | list) and 0 <= step < len(value):
             value = value[step]
         else:
             return UNSET

@@ -57,5 +57,3 @@ def demoted(state: FieldState, note: str | None, route: Route, *, pending: bool 
         state.name, "unknown", None, None, state.resolved_at,
         note=note, route=route, pending_at_trigger=pending,
     )  # fmt: skip
-
-

@@ -12,9 +12,7 @@ from preflight.model.rules import ToolRules
 from preflight.model.slot import FieldState, Slot
 
 
-def slots_of(
-    request: Request, plan: Plan, rules: ToolRules, states: Mapping[str, FieldState] = {}
-) -> dict[str, Slot]:
+def slots_of(request: Request, plan: Plan, rules: ToolRules, states: Mapping[str, FieldState] = {}) -> dict[str, Slot]:
     """Walk the schema with the given states, everything else unknown, and return the slots it yields by name."""
     walking = walk(plan, RequestShape(request, rules))
     found: dict[str, Slot] = {}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from preflight.core.needs import Failed
 from preflight.model.checklist import Match
 from preflight.model.json_value import is_object
-
 
 
 def read(answer: object) -> tuple[Match, str | None]:

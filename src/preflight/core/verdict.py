@@ -69,9 +69,10 @@ def _decide(
 ) -> tuple[ExecutionDecision, GateKind]:
     if found.unmet:
         return "hold", "value_gate"
-    if branches or any(open_.route == "ask_user" for open_ in (*unknown, *unverified)):
+    routes = [field.route for field in unknown] + [item.route for item in unverified]
+    if branches or "ask_user" in routes:
         return "ask_user", "value_gate"
-    if unknown or unverified:
+    if routes:
         return "hold", "value_gate"
     if found.payload_errors:
         return "hold", "payload_invalid"

@@ -49,5 +49,3 @@ def _by_name(hooks: object) -> dict[str, Hook]:
         message = f"`hooks` is a `{type(hooks).__name__}` without any hook; give a mapping of names to callables"
         raise ConstructionError(message)
     return named
-
-

@@ -1,0 +1,1 @@
+"""The values everything else speaks in: frozen, with no behaviour but checking themselves."""

@@ -88,8 +88,8 @@ class Gate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     branches: tuple[BranchQuestion, ...] = ()
     payload_errors: tuple[str, ...] = ()
     route: Route | None = None
-    next_intent_attempt: int | None | UnsetType = UNSET
-    next_tool_attempt: int | None | UnsetType = UNSET
+    next_intent_attempt: int | UnsetType | None = UNSET
+    next_tool_attempt: int | UnsetType | None = UNSET
     intent_fingerprint: str | UnsetType = UNSET
     diag: Diagnostics | UnsetType = msgspec.field(default=UNSET, name="_diag")
 

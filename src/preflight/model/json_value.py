@@ -12,6 +12,7 @@ from preflight.errors import InvalidInput
 from preflight.limits import DEFAULT, Limits
 
 _SCALARS = frozenset({type(None), bool, int, str})
+_ARRAYS = frozenset({list, tuple})
 
 
 def freeze(value: object, where: str, limits: Limits = DEFAULT) -> object:
@@ -27,19 +28,18 @@ def _freeze(value: object, where: str, depth: int, digits: int) -> object:
     kind = type(value)
     if kind in _SCALARS:
         if kind is str:
-            _check_text(value, where)  # type: ignore[arg-type]
-        elif kind is int and not -(10**digits) < value < 10**digits:  # type: ignore[operator]
+            _check_text(str(value), where)
+        elif isinstance(value, int) and not -(10**digits) < value < 10**digits:
             raise InvalidInput(where, f"a number of more than {digits} digits", "send it as a string")
         return value
-    if kind is float or kind is Decimal:
-        return _finite(value, where, digits)  # type: ignore[arg-type]
+    if isinstance(value, float | Decimal):
+        return _finite(value, where, digits)
     if depth == 0:
         raise InvalidInput(where, "nested too deeply", "flatten the value")
     if isinstance(value, Mapping):
         return _freeze_object(value, where, depth - 1, digits)
-    if kind is list or kind is tuple:
-        items = enumerate(value)  # type: ignore[call-overload]
-        return tuple(_freeze(item, f"{where}/{i}", depth - 1, digits) for i, item in items)
+    if isinstance(value, list | tuple) and kind in _ARRAYS:
+        return tuple([_freeze(item, f"{where}/{i}", depth - 1, digits) for i, item in enumerate(value)])
     raise InvalidInput(where, f"a `{kind.__name__}` is not a JSON value", "send plain JSON")
 
 
@@ -109,8 +109,8 @@ def same_value(left: object, right: object) -> bool:
         return left == right if type(left) is type(right) else _exact(left) == _exact(right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(same_value(left[k], right[k]) for k in left)
-    if type(left) in (list, tuple) and type(right) in (list, tuple):
-        return len(left) == len(right) and all(map(same_value, left, right))  # type: ignore[arg-type]
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(same_value, left, right))
     return type(left) is type(right) and left == right
 
 

@@ -150,7 +150,7 @@ def _segment(given: object, where: str) -> Segment:
         raise InvalidInput(where, "not a segment", "send `{text, trust, origin?}`")
     trust, origin, request = given.get("trust"), given.get("origin"), given.get("request")
     return Segment(
-        text=given["text"],
+        text=str(given["text"]),
         trust=trust if type(trust) is str else "untrusted",  # only the exact label counts
         origin=origin if type(origin) is str else None,
         request=request if type(request) is int else None,

@@ -186,7 +186,7 @@ def _check_keywords(schema: dict[str, object], dialect: object, at: str) -> None
         jsonschema_rs.meta.validate(schema if dialect is None else {**schema, "$schema": dialect})
     except jsonschema_rs.ValidationError as error:
         where = join(at, *error.instance_path)
-        keyword = str(error.instance_path[-1]) if error.instance_path else "schema"
+        keyword = next((token for token in reversed(error.instance_path) if isinstance(token, str)), "schema")
         refuse(where, f"not a valid JSON Schema: `{keyword}` has a form the dialect does not know")
 
 

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 import msgspec
 
+from preflight import grounding
 from preflight.core.checklist import Item
 from preflight.core.schema import Plan
 from preflight.core.slots import slots_of
-from preflight import grounding
 from preflight.grounding import Context, Finding, Target
 from preflight.hooks.protocol import inline
 from preflight.hooks.shipped import act, mappings, measures, when
@@ -129,7 +129,8 @@ class ShippedHooks:
         if last is not request:
             plan = plan_of(request.tool)
             slots = slots_of(request, plan, UNLISTED).values() if isinstance(plan, Plan) else ()
-            findings = grounding.ground_call(request.segments or (), [_target(s) for s in slots if s.claim is not msgspec.UNSET], _context(request))
+            targets = [_target(slot) for slot in slots if slot.claim is not msgspec.UNSET]
+            findings = grounding.ground_call(request.segments or (), targets, _context(request))
             self._grounded = (request, findings)
         return findings
 

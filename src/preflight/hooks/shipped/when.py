@@ -11,28 +11,31 @@ from preflight.model.request import Utterance
 
 _UNITS = r"(?:second|minute|hour|day|week|month|year)s?"
 _DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_CUES: tuple[tuple[WhenCase, str], ...] = (
-    (
-        "recurring",
-        rf"\b(?:every|each) (?:other )?(?:\w+ )?(?:{_UNITS}|{_DAYS}|morning|evening|night|weekday|weekend|time)\b"
-        rf"|\b(?:daily|hourly|weekly|fortnightly|monthly|quarterly|yearly|annually)\b|\bonce a {_UNITS}\b|\bon {_DAYS}s\b"
-        r"|매일|매주|매월|매달|毎日|毎週|毎月|\bcada (?:día|semana|mes)\b|\bjede[nrs]? \w+\b|\bchaque \w+\b",
+_SIGNS = r"is|are|has|have|gets?|falls?|drops?|rises?|reaches|exceeds?|arrives?|comes?|goes|clears?|changes?|becomes?"
+_CUES: dict[WhenCase, tuple[str, ...]] = {
+    "recurring": (
+        rf"\b(?:every|each) (?:other )?(?:\w+ )?(?:{_UNITS}|{_DAYS}|morning|evening|night|weekday|weekend|time)\b",
+        r"\b(?:daily|hourly|weekly|fortnightly|monthly|quarterly|yearly|annually)\b",
+        rf"\bonce a {_UNITS}\b|\bon {_DAYS}s\b",
+        r"매일|매주|매월|매달|毎日|毎週|毎月|\bcada (?:día|semana|mes)\b|\bjede[nrs]? \w+\b|\bchaque \w+\b",
     ),
-    (
-        "conditional",
-        r"\b(?:as soon as|once|whenever|in case|provided that|unless)\b|\b(?:when|if|until) (?:\S+ ){1,6}"
-        r"(?:is|are|has|have|gets?|falls?|drops?|rises?|reaches|exceeds?|arrives?|comes?|goes|clears?|changes?|becomes?)\b"
-        r"|하면|되면|たら|\bsobald\b|\bcuando\b|\bdès que\b",
+    "conditional": (
+        r"\b(?:as soon as|once|whenever|in case|provided that|unless)\b",
+        rf"\b(?:when|if|until) (?:\S+ ){{1,6}}(?:{_SIGNS})\b",
+        r"하면|되면|たら|\bsobald\b|\bcuando\b|\bdès que\b",
     ),
-    (
-        "scheduled",
-        rf"\b(?:schedule|postpone|delay)\b|\b(?:tomorrow|tonight|later)\b|\bin (?:\d+|an?|two|three|a few) {_UNITS}\b"
-        rf"|\b(?:next|this coming) (?:{_UNITS}|{_DAYS})\b|(?<!for )(?<!from )(?<!since )\bon (?:{_DAYS})\b"
-        r"|내일|모레|明日|明後日|\bmañana\b|\bmorgen\b|\bdemain\b",
+    "scheduled": (
+        r"\b(?:schedule|postpone|delay)\b|\b(?:tomorrow|tonight|later)\b",
+        rf"\bin (?:\d+|an?|two|three|a few) {_UNITS}\b",
+        rf"\b(?:next|this coming) (?:{_UNITS}|{_DAYS})\b|(?<!for )(?<!from )(?<!since )\bon (?:{_DAYS})\b",
+        r"내일|모레|明日|明後日|\bmañana\b|\bmorgen\b|\bdemain\b",
     ),
-    ("immediate", r"\b(?:now|right away|immediately|at once|straight away|asap)\b|지금|바로|今すぐ|\bahora\b|\bsofort\b|\bmaintenant\b"),
-)
-_COMPILED = tuple((case, re.compile(pattern)) for case, pattern in _CUES)
+    "immediate": (
+        r"\b(?:now|right away|immediately|at once|straight away|asap)\b",
+        r"지금|바로|今すぐ|\bahora\b|\bsofort\b|\bmaintenant\b",
+    ),
+}
+_COMPILED = {case: re.compile("|".join(patterns)) for case, patterns in _CUES.items()}
 # a time that belongs to a thing ("the meeting on Friday", "for tomorrow") is not a time to act
 _OF_A_THING = re.compile(
     rf"\b(?:for|from|since|until|till|by|before|after|between|to) (?:tomorrow|tonight|next \w+|{_DAYS}|on {_DAYS})\b"
@@ -47,7 +50,7 @@ def classify(utterance: Utterance) -> WhenCase | None:
     if not text or not _readable(text):
         return None
     text = _OF_A_THING.sub(" ", " ".join(text.casefold().split()))
-    found = {case for case, pattern in _COMPILED if pattern.search(text)}
+    found = {case for case, pattern in _COMPILED.items() if pattern.search(text)}
     if not found:
         return "immediate"
     if found == {"recurring", "scheduled"}:
@@ -58,6 +61,5 @@ def classify(utterance: Utterance) -> WhenCase | None:
 def _readable(text: str) -> bool:
     """Whether every letter is of a script whose wording is known here: silence of unknown words is no cue."""
     return all(
-        char.isascii() or not char.isalpha() or unicodedata.name(char, "").startswith(_KNOWN_SCRIPTS)
-        for char in text
+        char.isascii() or not char.isalpha() or unicodedata.name(char, "").startswith(_KNOWN_SCRIPTS) for char in text
     )
