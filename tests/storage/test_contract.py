@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from preflight.model.question import Question
+from preflight.model.question import Answer, Question
+from preflight.model.record import Record
 from preflight.model.request import Scope
-from preflight.ports import Storage
+from preflight.ports import Query, Storage, Stored
 from preflight.storage.sqlite import SqliteStorage
-from preflight.testing import MemoryStorage, StorageContract, check_storage
+from preflight.testing import FakeClock, MemoryStorage, StorageContract, check_storage
 
 
 class TestMemory(StorageContract):
@@ -34,15 +38,68 @@ def test_the_suite_runs_without_pytest() -> None:
     check_storage(MemoryStorage)
 
 
-def test_the_suite_names_the_promise_that_does_not_hold() -> None:
-    class Forgetful(MemoryStorage):
-        def asked(self, scope: Scope, call_id: str) -> list[Question]:
-            return []
+class ForgetsQuestions(MemoryStorage):
+    def asked(self, scope: Scope, call_id: str) -> list[Question]:
+        return []
 
-    with pytest.raises(AssertionError, match="asked about the call: expected"):
-        check_storage(Forgetful)
+
+class OverwritesAnswers(MemoryStorage):
+    def answer(self, answer: Answer) -> bool:
+        self._answers.pop(answer.question_id, None)
+        return super().answer(answer)
+
+
+class RefusesOutcomes(MemoryStorage):
+    def finish(self, record: Record) -> Stored | None:
+        super().finish(record)
+        return None
+
+
+class SwallowsOddTimes(MemoryStorage):
+    def find(self, query: Query) -> Iterator[Stored]:
+        return super().find(query if query.since != "yesterday" else Query())
+
+
+class LetsTwoRun(MemoryStorage):
+    def claim(self, record: Record) -> Stored | None:
+        self._running.clear()
+        return super().claim(record)
+
+    def _store(self, record: Record) -> Stored:
+        self._running.setdefault(record.decision_id, (record.scope, record.key))
+        return super()._store(record)
+
+
+class FailsInThreads(MemoryStorage):
+    def claim(self, record: Record) -> Stored | None:
+        assert threading.current_thread() is threading.main_thread(), "claimed in a thread"
+        return super().claim(record)
+
+
+@pytest.mark.parametrize(
+    ("broken", "named"),
+    [
+        (ForgetsQuestions, "asked about the call: expected"),
+        (OverwritesAnswers, "R-91: second: does not hold"),
+        (RefusesOutcomes, "the first outcome: expected"),
+        (SwallowsOddTimes, "a `since` that is no time: `InvalidInput` was expected, nothing was raised"),
+        (LetsTwoRun, "R-77: same key"),
+        (FailsInThreads, "claimed in a thread"),
+    ],
+)
+def test_the_suite_names_the_promise_that_does_not_hold(broken: type[MemoryStorage], named: str) -> None:
+    with pytest.raises(AssertionError, match=named):
+        check_storage(broken)
 
 
 def test_the_suite_needs_a_store() -> None:
     with pytest.raises(NotImplementedError):
         StorageContract().open_storage()
+
+
+def test_a_fake_clock_moves_when_it_is_told() -> None:
+    clock = FakeClock()
+    assert clock.now() == datetime(2026, 3, 1, 9, tzinfo=UTC).timestamp()
+    clock.advance(90)
+    assert clock.now() - FakeClock().now() == 90
+    assert FakeClock(5.0).now() == 5.0

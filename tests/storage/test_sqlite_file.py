@@ -433,6 +433,19 @@ def test_a_forked_child_opens_the_file_for_itself(tmp_path: Path, script: Script
     assert printed == "202 ok"
 
 
+def test_a_fork_waits_for_work_under_way_and_lets_it_go_on(tmp_path: Path) -> None:
+    store, memory = SqliteStorage(tmp_path / "r.db"), SqliteStorage(":memory:")
+    store.append(sample_decision("d1"))
+    kept = memory._file._connection
+    sqlite_file._before_fork()
+    held = [store._file._lock.locked(), memory._file._lock.locked()]
+    sqlite_file._after_fork()
+    assert held == [True, True]
+    assert (store._file._connection, memory._file._connection) == (None, kept)
+    store.append(sample_decision("d2"))
+    assert ids(store) == ["d2", "d1"]
+
+
 def test_a_store_nobody_holds_is_forgotten(tmp_path: Path) -> None:
     store = SqliteStorage(tmp_path / "r.db")
     file = store._file

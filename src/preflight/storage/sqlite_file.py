@@ -268,5 +268,5 @@ def _after_fork() -> None:
     _forking.release()
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # pragma: no branch  only Windows has no fork
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
