@@ -1,4 +1,7 @@
-"""What the adopter's rules say about one tool, as the core reads it."""
+"""What the adopter's rules say about a tool and a user, as the core and the hooks read it (R-67).
+
+Rules are data: `preflight.rules` makes these values of files. Each value knows where it was declared.
+"""
 
 from __future__ import annotations
 
@@ -12,40 +15,166 @@ from preflight.model.slot import SOURCES, Source
 
 Effect = Literal["read", "reversible", "irreversible"]
 Unconfirmed = Literal["drop", "ask", "allow"]
+Role = Literal["target", "object", "quantity", "time", "option", "content"]
+DeclaredBy = Literal["provider", "user", "organisation"]
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Where a rule stands: a file and a line, counted from 1."""
+
+    file: str
+    line: int
+
+
+class MeasureRule(msgspec.Struct, frozen=True, gc=False):
+    """How a value is measured (R-15): one read, its arguments, and where the value stands in the result.
+
+    `via` says which of the others apply: `mcp` (`server`, `tool`), `http` (`url`, a GET), `sql`
+    (`database`, `query`), `python` (`entry`, as `module:function`). An argument `{"slot": NAME}` takes the
+    confirmed value of a slot, anything else is sent as it stands. `pointer` is a JSON Pointer into the
+    result. Seconds: `max_age` after which a measurement counts no more, `timeout` of one read.
+    """
+
+    name: str
+    via: Literal["mcp", "http", "sql", "python"]
+    server: str = ""
+    tool: str = ""
+    url: str = ""
+    database: str = ""
+    query: str = ""
+    entry: str = ""
+    arguments: Mapping[str, object] = NOTHING
+    pointer: str = ""
+    max_age_seconds: float | None = None
+    timeout_seconds: float = 10.0
+    place: Place | None = None
+
+
+class ReferenceRule(msgspec.Struct, frozen=True, gc=False):
+    """How the user's words select a measured value: "the landlord" is a row of the contacts (R-58).
+
+    `measure` names the measure that returns rows at `rows` (a JSON Pointer to a list). A row is selected
+    when the text at `match` (a pointer into the row) stands in the user's words; the slot's value stands
+    at `value`. With `argument`, the measure is called with the user's words in that argument.
+    """
+
+    measure: str
+    rows: str = ""
+    match: str = "/name"
+    value: str = ""
+    argument: str | None = None
+    place: Place | None = None
 
 
 class FieldRules(msgspec.Struct, frozen=True, gc=False):
     """Rules for one slot.
 
-    `sources` narrows where it may be looked up (R-45). `unconfirmed` says what happens to an optional
-    claim that no source confirms (R-36); None follows the tool's effect. `carry_seconds` allows the value
-    of a prior run to be inherited for so long (R-42). `pending_at_trigger` lets it stay open until a
-    deferred run fires (R-29).
+    `sources` narrows where it may be looked up (R-45). `role` says what the field is (R-57). `unconfirmed`
+    says what happens to an optional claim that no source confirms (R-36); None follows the tool's effect.
+    `derivations` names the reversible rules that may derive it (None: those of its role). `hints` are
+    grounding hints as in `x-*` keywords (synonyms, labels, unit, locale, may_share). `carry_seconds` lets the
+    value of a prior run be inherited for so long (R-42). `pending_at_trigger` lets it stay open until a
+    deferred run fires (R-29). `confirm` has the user approve the shown value. `secret` masks it wherever it
+    leaves. `measure` and `reference` name how it is measured.
     """
 
     sources: tuple[Source, ...] = SOURCES
+    role: Role | None = None
     unconfirmed: Unconfirmed | None = None
-    carry_seconds: int | None = None
+    derivations: tuple[str, ...] | None = None
+    hints: Mapping[str, object] = NOTHING
+    carry_seconds: float | None = None
     pending_at_trigger: bool = False
+    confirm: bool = False
+    secret: bool = False
+    measure: str | None = None
+    reference: ReferenceRule | None = None
+    place: Place | None = None
+
+
+class ConditionRule(msgspec.Struct, frozen=True, gc=False):
+    """Something that must hold when the call starts (R-60).
+
+    `check` is one of: `expression` (CEL over `args`, `measured`, `preset`, `user`, `record`, `now`),
+    `measure` (a measure whose value must be exactly true), `confirmation` (the user says so in this run).
+    `message` is what people read when it does not hold. `max_age_seconds` is how old the outcome may be when
+    the call starts; None: as old as the decision.
+    """
+
+    id: str
+    declared_by: DeclaredBy
+    check: Literal["expression", "measure", "confirmation"]
+    text: str
+    description: str = ""
+    message: str = ""
+    max_age_seconds: float | None = None
+    place: Place | None = None
+
+
+class LimitRule(msgspec.Struct, frozen=True, gc=False):
+    """A limit over the record log (R-66): what was executed in the window, this call included, at most `at_most`.
+
+    `kind` `sum` adds the values of `field`; `count` counts calls; the window is in seconds. `per` says whose
+    records count together.
+    """
+
+    id: str
+    kind: Literal["sum", "count"]
+    at_most: int | float
+    window_seconds: float
+    field: str | None = None
+    per: Literal["user", "tenant", "key"] = "user"
+    declared_by: DeclaredBy = "organisation"
+    message: str = ""
+    place: Place | None = None
 
 
 class ToolRules(msgspec.Struct, frozen=True, gc=False):
-    """Rules for one tool. A tool nobody listed is irreversible (R-65)."""
+    """Rules for one tool. A tool nobody listed is irreversible (R-65).
+
+    `intents` are the phrases users call it by; `changes` the state changes it makes (`create`, `update`,
+    `delete`, `send`, ...). `trust_labels` lets `[Required]`, `[Verify]`, `[Notice]` and
+    `_meta["preflight/checklist"]` of its server add conditions (R-63). `pin` is the accepted fingerprint (R-68).
+    """
 
     effect: Effect = "irreversible"
+    intents: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
     fields: Mapping[str, FieldRules] = MappingProxyType({})
+    measures: Mapping[str, MeasureRule] = MappingProxyType({})
+    conditions: tuple[ConditionRule, ...] = ()
+    limits: tuple[LimitRule, ...] = ()
+    notices: tuple[str, ...] = ()
+    trust_labels: bool = False
+    pin: str | None = None
     constants_are_known: bool = False
     value_asks: int = 2
-    decision_seconds: int = 60
+    decision_seconds: float = 60
+    place: Place | None = None
 
     def field(self, name: str) -> FieldRules:
         """Return the rules for a slot, or the defaults."""
-        return self.fields.get(name, _FIELD)
+        return self.fields.get(name, FIELD) if self.fields else FIELD
 
     def optional(self, name: str) -> Unconfirmed:
         """Return what to do with an optional claim that no source confirms (R-36)."""
         return self.field(name).unconfirmed or ("ask" if self.effect == "irreversible" else "drop")
 
 
-_FIELD = FieldRules()
+class UserRules(msgspec.Struct, frozen=True, gc=False):
+    """What holds for one user: their checklist, and the settings they approved.
+
+    `settings` maps names to `{value, trust: "user", origin}` as `pre_set_data` takes them (R-14);
+    `checklist` holds `{id, description}` items (R-61) and `conditions` checks them or adds to the tool's.
+    """
+
+    checklist: tuple[Mapping[str, object], ...] = ()
+    settings: Mapping[str, object] = NOTHING
+    conditions: tuple[ConditionRule, ...] = ()
+    place: Place | None = None
+
+
+FIELD = FieldRules()
 UNLISTED = ToolRules()
