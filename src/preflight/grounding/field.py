@@ -24,6 +24,7 @@ _FRACTION = re.compile(r"\bfraction\b|\bdecimal (?:form|value|fraction|format|nu
 _PERCENT = re.compile(r"percent|%", re.IGNORECASE)
 _LABEL = re.compile(r"(?<![\w.])['\"]?(?P<v>[\w.+-]{1,30})['\"]?\s*(?:[:=]|-(?=\s)|–|\bmeans\b|\bstands for\b|\bfor\b|\brepresents\b|\bindicates\b)\s*(?:an? |the )?['\"(]?(?P<l>[^,;.()'\"\n]{2,60})")
 _LABEL_BEFORE = re.compile(r"(?P<l>[^\W\d_][\w ]{1,40}?)\s*(?:[:=]|\()\s*['\"]?(?P<v>\d{1,4})['\"]?\)?(?![\w.])")
+_CONJUNCTION = re.compile(r"\s(?:and|or)\s?$", re.IGNORECASE)
 _HINT_KEYS = ("x-unit", "x-locale", "x-synonyms", "x-enum-labels", "x-grounding", "x-may-share", "x-role")
 
 
@@ -52,7 +53,40 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def compile_field(name: str, schema: Mapping[str, object], role: Role | None, hints: Mapping[str, object]) -> Field:
-    """The field of a slot, or of a leaf inside one; the adopter's hints win over the schema's (R-6)."""
+    """The field of a slot, or of a leaf inside one; the adopter's hints win over the schema's (R-6).
+
+    Kept by content while it is in use: a call repeats its tool's schemas, often as new objects.
+    """
+    if hints:
+        return _compile(name, schema, role, hints)
+    key = tuple((word, repr(value) if value.__class__ in (list, dict) else value, value.__class__) for word, value in schema.items())
+    try:
+        return _remembered(name, role, _Schema(key, schema))
+    except TypeError:  # a value that cannot be hashed
+        return _compile(name, schema, role, hints)
+
+
+class _Schema:
+    """A schema that is compared by the text of its keywords."""
+
+    __slots__ = ("key", "schema")
+
+    def __init__(self, key: tuple[object, ...], schema: Mapping[str, object]) -> None:
+        self.key, self.schema = key, schema
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Schema) and self.key == other.key
+
+
+@lru_cache(maxsize=1024)
+def _remembered(name: str, role: Role | None, schema: _Schema) -> Field:
+    return _compile(name, schema.schema, role, {})
+
+
+def _compile(name: str, schema: Mapping[str, object], role: Role | None, hints: Mapping[str, object]) -> Field:
     given = {key: schema[key] for key in _HINT_KEYS if key in schema} | dict(hints)
     description = " ".join(str(schema[key]) for key in ("title", "description") if isinstance(schema.get(key), str))
     words = split_words(name.rpartition("/")[2]) if name.rpartition("/")[2].isdigit() is False else split_words(name)
@@ -149,7 +183,7 @@ def _described(description: str) -> tuple[tuple[str, str], ...]:
 def _pairs(description: str) -> Iterator[tuple[str, str]]:
     for pattern in (_LABEL, _LABEL_BEFORE):
         for match in pattern.finditer(description):
-            yield match["v"], match["l"].strip(" '\"")
+            yield match["v"], _CONJUNCTION.sub("", match["l"]).strip(" '\"")
 
 
 @lru_cache(maxsize=2048)

@@ -34,6 +34,7 @@ class Index:
     def __init__(self, text: str, language: str) -> None:
         self.language = language
         self.text = own_words(text[:_MAX_TEXT])
+        self._sorts: dict[str, list[tuple[int, int, object]]] = {}
         self._resolved: dict[tuple[object, Context], tuple[tuple[date, ...], str | None]] = {}
 
     @cached_property
@@ -110,6 +111,16 @@ class Index:
             if begin <= start and end <= stop:
                 return "perhaps" if open_reading else "inside"
         return None
+
+    def mentions(self, sort: str) -> list[tuple[int, int, object]]:
+        """Every mention of a sort (`number`, `date`, `time`) with its key, numbers in dates left out."""
+        if sort not in self._sorts:
+            found = {"number": self._free_numbers, "date": lambda: self.dates, "time": lambda: self.times}.get(sort, list)()
+            self._sorts[sort] = [(mention.start, mention.end, mention.key) for mention in found]
+        return self._sorts[sort]
+
+    def _free_numbers(self) -> list[Mention]:
+        return [mention for mention in self.number_list if mention.grade == "stated" and self.calendar_at(mention.start, mention.end) != "inside"]
 
     @cached_property
     def corrections(self) -> list[tuple[int, int]]:

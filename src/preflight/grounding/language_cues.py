@@ -15,6 +15,8 @@ _REFUSED = re.compile(
     r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|en vez de|sauf|pas)\s(?:an |auf |a |à |el |la |le |den |die |das )?)['\"“]?$",
     re.IGNORECASE,
 )
+# What every refusal holds: a cheap look before the long pattern.
+_REFUSER = re.compile(r"not|n['’]t|never|xcept|xclud|instead|rather|than|but|avoid|skip|nicht|außer|statt|sin|no a|vez|sauf|pas", re.IGNORECASE)
 _REFUSED_AFTER = re.compile(r"['\"”]?\s?(?:말고|빼고|제외|ではなく|じゃなくて|以外)")
 _BOUND = re.compile(r"\b(?:not|no|nicht|no)\s(?:more|less|fewer|over|under|above|below|exceed\w*|greater|later|earlier|mehr)\b", re.IGNORECASE)
 _HEDGE = re.compile(r"\b(?:roughly|about|around|approximately|approx\.?|maybe|perhaps|some|circa|ungefähr|etwa|unos|unas|environ|~)\s?$|(?:약|대략|約)\s?$", re.IGNORECASE)
@@ -29,13 +31,19 @@ def refused(found: Evidence, place: Place) -> bool:
     before = text[max(0, found.start - _WINDOW) : found.start]
     if _REFUSED_AFTER.match(text, found.end):
         return True
-    match = _REFUSED.search(before)
+    match = _REFUSED.search(before) if _REFUSER.search(before) else None
     return match is not None and not _BOUND.search(before[match.start() :] + found.matched_text[:12])
 
 
 def hedged(found: Evidence, place: Place) -> bool:
     """Whether the user called the value rough; it is flagged, and stays the user's value."""
     return _HEDGE.search(place.index.text[max(0, found.start - 24) : found.start]) is not None
+
+
+def has_choice(found: Evidence, place: Place) -> bool:
+    """Whether an `or` stands beside the mention at all."""
+    text = place.index.text
+    return _OR_AFTER.match(text, found.end) is not None or _OR_BEFORE.search(text, max(0, found.start - 24), found.start) is not None
 
 
 def open_choice(found: Evidence, place: Place, others: Sequence[tuple[int, int]]) -> bool:

@@ -14,7 +14,9 @@ def claimed_spans(found: Evidence) -> tuple[Span, ...]:
     """The stretches of text that a mention uses up: its parts, without those it only leans on."""
     if not found.parts:
         return ((found.segment_index, found.start, found.end),)
-    own = [part for part in found.parts if part.pointer != "#start"]
+    # Two moments may lie on one day: `at 2 pm on 4 May, until 4 pm`.
+    leaning = ("#start", "#date") if found.normaliser == "date_time" else ("#start",)
+    own = [part for part in found.parts if part.pointer not in leaning]
     return tuple(span for part in own for span in claimed_spans(part))
 
 

@@ -118,6 +118,8 @@ def _months(month: tuple[int, int], places: Sequence[Place]) -> Iterator[Evidenc
 def _days(day: date, place: Place, context: Context) -> Iterator[Evidence]:
     for mention in place.index.dates:
         days, rule = place.index.resolved(mention, context)
+        if not days and context.now is None and mention.key == ("md", day.month, day.day):
+            days, rule = (day,), "year_not_said"  # no clock was recorded that could say which year
         if day in days:
             others = tuple(other.isoformat() for other in days if other != day)
             anchor = mention.anchor

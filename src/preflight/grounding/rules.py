@@ -84,18 +84,6 @@ def _bound(found: Evidence, place: Place) -> bool:
     return re.search(r"\b(?:more|less|fewer|over|under|than|exceed\w*)\s", place.index.text[max(0, found.start - 24) : found.start]) is not None
 
 
-def _spans_of(sort: str, place: Place) -> list[tuple[int, int, object]]:
-    """Every mention of a sort in a text, with its key."""
-    index = place.index
-    if sort == "number":
-        return [(m.start, m.end, m.key) for m in index.number_list if m.grade == "stated" and index.calendar_at(m.start, m.end) != "inside"]
-    if sort == "date":
-        return [(m.start, m.end, m.key) for m in index.dates]
-    if sort == "time":
-        return [(m.start, m.end, m.key) for m in index.times]
-    return []
-
-
 def superseded(found: Evidence, place: Place, places: Sequence[Place]) -> bool:
     """Whether a later mention of the same sort takes its place after a correction (R-53)."""
     sort = kind(found)
@@ -114,7 +102,7 @@ def superseded(found: Evidence, place: Place, places: Sequence[Place]) -> bool:
 def _replaces(sort: str, found: Evidence, other: Place, start: int, end: int, after: int) -> bool:
     text = other.index.text
     if sort in ("number", "date", "time"):
-        for begin, stop, key in _spans_of(sort, other):
+        for begin, stop, key in other.index.mentions(sort):
             follows = 0 <= begin - end <= 48
             precedes = text[start:end].lower() in ("instead", "말고") and begin >= after + 1 and 0 <= start - stop <= 24
             if (follows or precedes) and text[begin:stop].lower() != found.matched_text.lower() and str(key) != found.canonical:
@@ -132,8 +120,10 @@ def _replaces(sort: str, found: Evidence, other: Place, start: int, end: int, af
 
 def _open(leaf: Leaf, found: Evidence, place: Place) -> bool:
     """`300 or 500`, `grill or steam`: two live candidates."""
+    if not language_cues.has_choice(found, place):
+        return False
     sort = kind(found)
-    others = [(start, end) for start, end, _ in _spans_of(sort, place) if (start, end) != (found.start, found.end)] if sort in ("number", "date", "time") else []
+    others = [(start, end) for start, end, _ in place.index.mentions(sort) if (start, end) != (found.start, found.end)]
     if leaf.field.members:
         others = [span for _, span in rival_members(leaf.field, leaf.value, place)]
     if sort in ("email", "code", "path"):

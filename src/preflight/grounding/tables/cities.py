@@ -12,7 +12,12 @@ CA Moreno Valley|Huntington Beach|Santa Clarita|Garden Grove|Oceanside|Rancho Cu
 CA Orange|Visalia|Concord|Thousand Oaks|Roseville|Santa Clara|Vallejo|Simi Valley|Berkeley|Fairfield|Antioch|Richmond|Burbank|Inglewood|Santa Monica|Palo Alto|Mountain View|Cupertino|San Mateo|Daly City
 CA Redwood City|Walnut Creek|Livermore|Pleasanton|Santa Cruz|Napa|Sonoma|Santa Barbara|Monterey|Petaluma|Novato|San Rafael|Alameda|Pleasant Hill|Dublin|Milpitas|Menlo Park|San Ramon|Danville|Sausalito|Mill Valley
 CA Beverly Hills|Hollywood|Malibu|Palm Springs|Newport Beach|Carlsbad|San Leandro|Union City|Newark|Martinez|Emeryville|Benicia|American Canyon|Gilroy|Morgan Hill|Los Gatos|Campbell|Saratoga|Hercules|Pinole|Tracy
+CA Los Altos|Vacaville|Larkspur|Burlingame|San Lorenzo|San Bruno|San Carlos|Foster City|Castro Valley|Brentwood|Pittsburg|Orinda|Moraga|El Cerrito|Sebastopol|Healdsburg|Rohnert Park|Half Moon Bay|Pacifica|South San Francisco
+CA Millbrae|Tiburon|Corte Madera|San Anselmo|Belvedere|Suisun City|Dixon|Davis|Folsom|Chico|Redding|Merced|Turlock|Clovis|Ventura|Camarillo|Lancaster California|Temecula|Murrieta|Encinitas|Costa Mesa|Laguna Beach|Culver City|Carmel|Big Sur|Truckee
 CO Denver|Colorado Springs|Aurora|Fort Collins|Lakewood|Boulder|Aspen|Vail;CT Bridgeport|New Haven|Stamford|Hartford;DE Wilmington|Dover;DC Washington
+FL Boca Raton|Kissimmee|Daytona Beach|St. Augustine|Fort Myers|Lakeland|Coral Gables|Hollywood Florida
+IL Schaumburg|Skokie|Oak Park|Springfield Illinois;MA Newton|Brookline|Quincy|Plymouth Massachusetts|Nantucket;NJ Edison|Morristown|Cherry Hill;NY New Rochelle|Saratoga Springs|Lake Placid|Poughkeepsie
+TX Round Rock|Sugar Land|Katy|Denton|Killeen|Beaumont|College Station|McAllen|Brownsville|Midland|Odessa Texas;WA Bellingham|Renton|Yakima|Kent Washington|Leavenworth;OR Salem Oregon|Corvallis|Medford;MI Traverse City
 FL Jacksonville|Miami|Tampa|Orlando|St. Petersburg|Hialeah|Tallahassee|Fort Lauderdale|Port St. Lucie|Cape Coral|Pembroke Pines|Gainesville|Miami Beach|Sarasota|Naples|Key West|West Palm Beach|Clearwater|Pensacola
 GA Atlanta|Augusta|Savannah|Athens|Macon;HI Honolulu|Hilo|Lahaina;ID Boise|Idaho Falls;IL Chicago|Naperville|Joliet|Rockford|Evanston|Champaign;IN Indianapolis|Fort Wayne|Evansville|South Bend|Bloomington
 IA Des Moines|Cedar Rapids|Iowa City;KS Wichita|Overland Park|Topeka;KY Louisville|Lexington|Frankfort;LA New Orleans|Baton Rouge|Shreveport|Lafayette;ME Portland Maine|Bangor|Bar Harbor
@@ -57,11 +62,12 @@ US_CITIES = _places(_US)
 WORLD_CITIES = _places(_WORLD)
 # Other names of one city; each group means the same place.
 SAME_CITY = (
-    ("new york", "new york city", "nyc", "new york, ny"),
+    ("new york", "new york city", "nyc", "new york, ny", "big apple"),
     ("los angeles", "la", "l.a."),
     ("san francisco", "sf", "san fran", "s.f."),
     ("washington", "washington dc", "washington d.c.", "washington, dc", "dc"),
     ("las vegas", "vegas"),
+    ("chicago", "chi-town", "windy city"),
     ("philadelphia", "philly"),
     ("new orleans", "nola"),
     ("st. louis", "saint louis", "st louis"),
