@@ -88,6 +88,8 @@ class StorageContract:
             store.claim(decision)
         with _refused(InvalidInput, "finish with a start"):
             store.finish(sample_step(decision, "executing"))
+        with _refused(InvalidInput, "a state that no record has"):
+            store.append(sample_decision("d2", execution_decision="done"))
         with _refused(InvalidInput, "a decision under another decision's id"):
             store.append(sample_decision("d2", decision_id="d1"))
         _same(_ids(store.find(Query())), ["d1"], "records after it")

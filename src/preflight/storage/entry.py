@@ -38,7 +38,11 @@ def check_way(record: Record, way: Way) -> None:
     Raises InvalidInput. Without this, `append` would be a way around the claim (R-75).
     """
     state = record.execution_decision
-    right: Way = ("append", "claim", "finish", "finish")[lifecycle.stage(state)]
+    try:
+        stage = lifecycle.stage(state)
+    except KeyError as fault:
+        raise InvalidInput("execution_decision", f"`{state}` is no state of a record") from fault
+    right: Way = ("append", "claim", "finish", "finish")[stage]
     if right != way:
         raise InvalidInput(
             "execution_decision", f"a record in state `{state}` cannot be stored by `{way}`", f"use `{right}`"

@@ -1,8 +1,8 @@
 """The audit catalogue in SQLite: short rows and slot names derived from the log, and the searches over them.
 
 Filling it in the transaction of each append would dirty some nine pages more a commit: 160 us of CPU for
-an append instead of 43. In sorted batches it takes 11 us a record (`benchmarks/storage_basic.py`), and none of
-it while a call waits: it is brought up to date before every search, so no search misses a record.
+an append instead of 45. In sorted batches it takes 11 to 17 us a record (`benchmarks/storage_basic.py`), and
+none of it while a call waits: it is brought up to date before every search, so no search misses a record.
 """
 
 from __future__ import annotations
