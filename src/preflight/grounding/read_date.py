@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from preflight.grounding.field import Field
 from preflight.grounding.findings import Context
 from preflight.grounding.place import Place, hull
 from preflight.grounding.times import times
-from preflight.model.evidence import Evidence
+from preflight.model.evidence import Evidence, Located
 
 _ISO = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:[T ](?P<h>\d{2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:\.\d{1,9})?)?\s?(?P<zone>Z|[+-]\d{2}:?\d{2}| UTC| GMT)?)?",
@@ -209,3 +209,21 @@ def _iso_text(claim: Moment) -> str:
     assert claim.day is not None and claim.clock is not None
     local = datetime.combine(claim.day, claim.clock)
     return (local if claim.offset is None else local.replace(tzinfo=timezone(claim.offset) if claim.offset else UTC)).isoformat()
+
+
+def supports_parts(field: Field, value: str, first: Located, second: Located, places: Mapping[int, Place], context: Context) -> Evidence | None:
+    """A moment whose day and time stand in different segments: each named span must hold its half."""
+    claim = parse_claim(value, field)
+    if claim is None:
+        return None
+    for day, moment, flags in local_moments(claim, context):
+        days = [found for found in _days(day, places[first.segment_index], context) if _stands(found, first)]
+        clocks = [found for found in _clocks(moment, places[second.segment_index]) if _stands(found, second)]
+        if days and clocks and "ambiguous" not in _flags(days[0], clocks[0], flags):
+            parts = (_part(days[0], "#date"), _part(clocks[0], "#time"))
+            return places[first.segment_index].evidence(first.start, first.end, "date_time", _iso_text(claim), "derived", "date_and_time", flags, parts=parts)
+    return None
+
+
+def _stands(found: Evidence, located: Located) -> bool:
+    return (found.start, found.end) == (located.start, located.end)

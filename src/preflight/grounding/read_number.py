@@ -63,7 +63,7 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
     percent = mention.normaliser == "percent"
     if field.fraction is not None and percent != field.fraction and (percent or PERCENT.match(text, mention.end)):
         return None  # `15 %` is 0.15 or 15, as the field says
-    date_part = value >= _FIRST_YEAR and any(word.rstrip("0123456789") in _YEAR_WORDS for word in field.words)
+    date_part = value >= _FIRST_YEAR and (not field.words or any(word.rstrip("0123456789") in _YEAR_WORDS for word in field.words))
     calendar = None if percent else place.index.calendar_at(mention.start, mention.end)
     if calendar == "inside" and not date_part:
         return None
@@ -94,24 +94,29 @@ def _names_next(field: Field, mention: Mention, place: Place) -> bool:
 
 
 def _is_rate(field: Field) -> bool:
-    return not _RATES.isdisjoint(field.words) or not _RATES.isdisjoint(split_words(field.description))
+    return not field.words or not _RATES.isdisjoint(field.words) or not _RATES.isdisjoint(split_words(field.description))
 
 
 def _parts_of_time(field: Field, value: Decimal, place: Place) -> Iterator[Evidence]:
     """The month of a date or the hour of a time, for a field that is named so."""
-    if value != value.to_integral_value() or _PARTS_OF_TIME.isdisjoint(field.words):
+    if value != value.to_integral_value() or (field.words and _PARTS_OF_TIME.isdisjoint(field.words)):
         return
     number = int(value)
     for mention in place.index.dates:
         key = mention.key if isinstance(mention.key, tuple) else ("",)
         for step, names in zip(_DATE_KEYS.get(str(key[0]), ()), _DATE_WORDS, strict=False):
-            if step is not None and key[step] == number and not names.isdisjoint(field.words):
+            if step is not None and key[step] == number and _named(field, names):
                 yield _part_of(mention, number, "date_part", place)
     for mention in place.index.times:
         key = mention.key if isinstance(mention.key, tuple) else (-1, -1)
         for at, names in enumerate(_TIME_WORDS):
-            if number in (key[at], key[at] % 12 if at == 0 else key[at]) and not names.isdisjoint(field.words):
+            if number in (key[at], key[at] % 12 if at == 0 else key[at]) and _named(field, names):
                 yield _part_of(mention, number, "time_part", place)
+
+
+def _named(field: Field, names: frozenset[str]) -> bool:
+    """Whether the field is named so; a field without a name takes any part that is pointed at."""
+    return not field.words or not names.isdisjoint(field.words)
 
 
 def _part_of(mention: Mention, number: int, normaliser: str, place: Place) -> Evidence:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from preflight.grounding.field import Field
 from preflight.grounding.findings import Context
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import Quantity
 from preflight.grounding.read_date import Moment, parse_claim
-from preflight.model.evidence import Evidence
+from preflight.model.evidence import Evidence, Located
 
 if TYPE_CHECKING:
     from preflight.grounding.call import Work
@@ -54,13 +55,30 @@ def _by_length(work: Work, start: Work, places: Sequence[Place]) -> Evidence | N
     if length is None or length <= timedelta(0) or start.chosen is None:
         return None
     for place in places:
-        if place.carried:
-            continue
-        for quantity in place.index.quantities:
-            if quantity.unit.dimension == "time" and _seconds(quantity) == Decimal(int(length.total_seconds())):
-                own = place.evidence(quantity.start, quantity.end, "duration", f"{_seconds(quantity)} s", pointer="#duration")
-                lean = msgspec.structs.replace(start.chosen, pointer="#start")
-                return place.evidence(own.start, own.end, "end_of_duration", str(work.leaf.value), "derived", "start_plus_duration", parts=(lean, own))
+        for quantity in () if place.carried else place.index.quantities:
+            if _lasts(quantity, length):
+                return _end(str(work.leaf.value), start.chosen, quantity, place)
+    return None
+
+
+def _lasts(quantity: Quantity, length: timedelta) -> bool:
+    return quantity.unit.dimension == "time" and _seconds(quantity) == Decimal(int(length.total_seconds()))
+
+
+def _end(value: str, start: Evidence, quantity: Quantity, place: Place) -> Evidence:
+    own = place.evidence(quantity.start, quantity.end, "duration", f"{_seconds(quantity)} s", pointer="#duration")
+    lean = msgspec.structs.replace(start, pointer="#start")
+    return place.evidence(own.start, own.end, "end_of_duration", value, "derived", "start_plus_duration", parts=(lean, own))
+
+
+def supports_length(field: Field, value: str, start: Evidence, start_value: object, located: Located, places: Mapping[int, Place]) -> Evidence | None:
+    """An end whose start was supported: the named span must hold the length between them."""
+    first = parse_claim(start_value, field) if isinstance(start_value, str) else None
+    length = _between(first, parse_claim(value, field))
+    place = places[located.segment_index]
+    for quantity in place.index.quantities if length and length > timedelta(0) else ():
+        if (quantity.start, quantity.end) == (located.start, located.end) and _lasts(quantity, length or timedelta(0)):
+            return _end(value, start, quantity, place)
     return None
 
 
