@@ -324,6 +324,8 @@ def test_a_file_that_may_only_be_read_takes_nothing(open_folder: Path, script: S
     store = SqliteStorage(open_folder / "r.db")
     store.append(sample_decision("d1"))
     assert ids(store) == ["d1"]
+    for n in range(2, 301):  # stored, and not catalogued before the next search
+        store.append(sample_decision(f"d{n}", action_key="even" if n % 2 == 0 else "odd"))
     for path in open_folder.iterdir():
         path.chmod(0o444)
     open_folder.chmod(0o555)
@@ -339,8 +341,10 @@ def test_a_file_that_may_only_be_read_takes_nothing(open_folder: Path, script: S
         if os.getuid() == 0:
             os.setuid(65534)
         store = open_storage(sys.argv[1])
-        print([stored.record.record_id for stored in store.find(Query())])
-        for call in (lambda: store.append(sample_decision("d2")),
+        for query in (Query(limit=1000), Query(action_key="even", limit=2), Query(field="no such"), Query(limit=0)):
+            found = [stored.record.record_id for stored in store.find(query)]
+            print(found[:2], found[-2:], len(found))
+        for call in (lambda: store.append(sample_decision("d")),
                      lambda: store.claim(sample_step(sample_decision("d1"), "executing"))):
             try:
                 call()
@@ -349,8 +353,14 @@ def test_a_file_that_may_only_be_read_takes_nothing(open_folder: Path, script: S
         """,
         open_folder / "r.db",
     )
-    read, *errors = printed.splitlines()
-    assert read == "['d1']"
+    *found, first, second = printed.splitlines()
+    errors = [first, second]
+    assert found == [
+        "['d300', 'd299'] ['d2', 'd1'] 300",
+        "['d300', 'd298'] ['d300', 'd298'] 2",
+        "[] [] 0",
+        "[] [] 0",
+    ]
     assert [error.split(": ")[0] for error in errors] == [f"cannot write `{open_folder}/r.db`"] * 2
     assert all("check the permissions of the file" in error for error in errors)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 from preflight import codec
 from preflight.core import lifecycle
@@ -14,6 +15,7 @@ from preflight.model.record import Record, RecordState
 from preflight.model.request import Scope
 from preflight.ports import Query, Stored
 from preflight.storage.entry import check_way, encode, instant
+from preflight.storage.matching import matcher
 
 _Key = tuple[Scope, str, str]
 
@@ -92,11 +94,10 @@ class MemoryStorage:
 
     def find(self, query: Query) -> Iterator[Stored]:
         """Yield the records that match, newest first, at most `query.limit`."""
-        since = None if query.since is None else instant(query.since, "since")
+        wanted = matcher(query)
         with self._opened():
             log = reversed(self._log[:])
-        matching = (stored for stored in log if _matches(stored.record, query, since))
-        return (stored for stored, _ in zip(matching, range(query.limit), strict=False))
+        return islice((stored for stored in log if wanted(stored.record)), max(query.limit, 0))
 
     def unfinished(self) -> list[Stored]:
         """Return the records that wait for an outcome or a settlement, oldest first."""
@@ -214,28 +215,3 @@ class MemoryStorage:
 
 def _same_step(one: Record, other: Record) -> bool:
     return (one.decision_id, one.execution_decision) == (other.decision_id, other.execution_decision)
-
-
-def _matches(record: Record, query: Query, since: int | None) -> bool:
-    exact = (
-        (query.scope, record.scope),
-        (query.action_key, record.key),
-        (query.tool, None if record.tool is None else record.tool.name),
-        (query.decision, record.execution_decision),
-        (query.user_id, record.user_id),
-    )
-    return (
-        all(wanted is None or wanted == found for wanted, found in exact)
-        and (since is None or instant(record.timestamp, "timestamp") >= since)
-        and _matches_slot(record, query.field, query.source)
-    )
-
-
-def _matches_slot(record: Record, name: str | None, source: str | None) -> bool:
-    if name is None and source is None:
-        return True
-    # The steps of an execution repeat their decision's slots; an audit by slot finds the decision only.
-    if lifecycle.stage(record.execution_decision) > 0:
-        return False
-    slots = (record.fields or ()) + record.extra_fields
-    return any(name in (None, slot.name) and source in (None, slot.source) for slot in slots)

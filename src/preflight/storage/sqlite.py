@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from preflight.model.request import Scope
 from preflight.ports import Query, Stored
 from preflight.storage import sqlite_audit
 from preflight.storage.entry import check_way, encode, instant
+from preflight.storage.matching import matcher
 from preflight.storage.sqlite_file import SqliteFile
 
 WAIT_SECONDS = 10.0
 """How long another process's lock is waited for; 8 processes claiming at once stayed under 2 s."""
 
+_NEWEST = 1 << 62  # above every place in the log
 _PAGE = 100  # records a search reads at a time: the lock is free while the caller looks at them
 
 _INSERT = """
@@ -66,6 +69,7 @@ WHERE unfinished = 1 AND NOT EXISTS (
     WHERE later.stage > 0 AND later.decision_id = record.decision_id AND later.stage = record.stage + 1
 ) ORDER BY seq
 """
+_AFTER = "SELECT seq, digest, body FROM record WHERE seq > ? AND seq < ? ORDER BY seq DESC LIMIT ?"
 _ASK = """
 INSERT INTO question (question_id, tenant, conversation, call_id, expires_at, body) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING
@@ -197,15 +201,30 @@ class SqliteStorage:
     def find(self, query: Query) -> Iterator[Stored]:
         """Yield the records that match, newest first, at most `query.limit`.
 
-        Records are read a page at a time as the caller asks for them; no lock is held in between.
+        Records are read a page at a time as the caller asks for them; no lock is held in between. In a file
+        that may only be read, what is not in the catalogue yet is read through.
         """
         statement, wanted = sqlite_audit.search(query)
-        while self._file.reading(sqlite_audit.behind):
-            self._file.transaction(sqlite_audit.catch_up, durable=False)
-        return self._pages(statement, wanted, query.limit)
+        matches, limit = matcher(query), max(query.limit, 0)
+        if self._catch_up():
+            return self._pages(statement, wanted, _NEWEST, limit)
+        last = self._file.reading(sqlite_audit.last)
+        rest = (stored for stored in self._pages(_AFTER, [last], _NEWEST, _NEWEST) if matches(stored.record))
+        return islice(chain(rest, self._pages(statement, wanted, last + 1, limit)), limit)
 
-    def _pages(self, statement: str, wanted: Iterable[object], limit: int) -> Iterator[Stored]:
-        before, left = 1 << 62, limit
+    def _catch_up(self) -> bool:
+        """Bring the catalogue up to date; False in a file that may only be read."""
+        try:
+            while self._file.reading(sqlite_audit.behind):
+                self._file.transaction(sqlite_audit.catch_up, durable=False)
+        except StorageError as error:
+            if isinstance(error.__cause__, apsw.ReadOnlyError):
+                return False
+            raise
+        return True
+
+    def _pages(self, statement: str, wanted: Iterable[object], before: int, limit: int) -> Iterator[Stored]:
+        left = limit
         while left > 0:
             page = self._all(statement, *wanted, before, min(left, _PAGE))
             yield from page

@@ -36,6 +36,7 @@ class _Slots(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(_Slots)
 
 _BEHIND = "SELECT ifnull((SELECT max(seq) FROM record), 0) > ifnull((SELECT max(seq) FROM catalogue), 0)"
+_LAST = "SELECT ifnull(max(seq), 0) FROM catalogue"
 _NEXT = """
 SELECT seq, at, state, tenant, conversation, user_id, action_key, tool, CASE stage WHEN 0 THEN body END
 FROM record WHERE seq > ifnull((SELECT max(seq) FROM catalogue), 0) ORDER BY seq LIMIT ?
@@ -47,6 +48,12 @@ _ENTER_SLOT = "INSERT OR IGNORE INTO catalogue_slot (name, seq, source) VALUES (
 def behind(connection: apsw.Connection) -> bool:
     """Whether records wait to be catalogued."""
     return bool(connection.execute(_BEHIND).fetchall()[0][0])
+
+
+def last(connection: apsw.Connection) -> int:
+    """Return the place in the log up to which all is catalogued."""
+    rows: list[Any] = connection.execute(_LAST).fetchall()
+    return int(rows[0][0])
 
 
 def catch_up(connection: apsw.Connection) -> int:
