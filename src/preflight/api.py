@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 from preflight.clock import SystemClock
+from preflight.core.setup import Setup
 from preflight.errors import ConstructionError, InvalidInput
 from preflight.executor import AsyncCall, Call, Executor
 from preflight.gate import Given, Ready, Shell
@@ -20,16 +21,17 @@ from preflight.model.decision import Decision
 from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
-from preflight.model.rules import ToolRules
 from preflight.model.tool import Tool
+from preflight.plans import plan_of
 from preflight.ports import Clock, Storage
 from preflight.questions import Questions
 from preflight.recovery import Recovery
 from preflight.results import Accepted, Checked, Claimed, Executable, Executed, Execution, Failed, InDoubt, Refused
-from preflight.rulebook import Rulebook
+from preflight.rulebook import ByTool, FixedRules, RuleSource
 from preflight.storage import open_storage
 
-NO_RULES: Mapping[tuple[str, str], ToolRules] = MappingProxyType({})
+RulesGiven = RuleSource | ByTool | None
+"""Rules as `create_preflight` takes them: a source that is asked for each run, values by tool, or none."""
 
 
 ANYWHERE = Scope()
@@ -46,19 +48,19 @@ class _Parts:
         *,
         strict: bool,
         clock: Clock,
-        rules: Mapping[tuple[str, str], ToolRules],
+        rules: RuleSource,
         limits: Limits,
         store_instruction: bool,
         hook_seconds: Mapping[str, float] | None,
     ) -> None:
         table, unsafe = collect(hooks, strict=strict)
-        rulebook = Rulebook(rules, limits, frozenset(table) & frozenset(OPTIONAL))
+        setup = Setup(limits, frozenset(table) & frozenset(OPTIONAL), partial(plan_of, limits=limits))
         self.unsafe_defaults = unsafe
         self.storage = storage
         self.clock = clock
         self._guard = Guard(table, limits, hook_seconds)
-        self._shell = Shell(storage, clock, limits, rulebook, store_instruction=store_instruction)
-        self._executor = Executor(storage, clock, limits, lambda: rulebook.digest)
+        self._shell = Shell(storage, clock, rules, setup, store_instruction=store_instruction)
+        self._executor = Executor(storage, clock, limits, lambda: rules().digest)
         self._questions = Questions(storage, clock)
         self._recovery = Recovery(storage, clock)
 
@@ -96,6 +98,13 @@ class _Parts:
     def in_doubt(self) -> list[Record]:
         """Return the starts that have no outcome, and the doubts nobody settled."""
         return self._recovery.in_doubt()
+
+    def refuse(self, given: object, fault: InvalidInput) -> Checked:
+        """Record that a request could not even be read: for programs that read them from files or a wire (R-8).
+
+        Kept are the fault and the digest of what came, never the body.
+        """
+        return self._shell.refuse(given, fault)
 
     def close(self) -> None:
         """Release the storage."""
@@ -233,7 +242,7 @@ def create_preflight(
     storage: Storage | str | Path,
     strict: bool = True,
     clock: Clock | None = None,
-    rules: Mapping[tuple[str, str], ToolRules] = NO_RULES,
+    rules: RulesGiven = None,
     limits: Limits = DEFAULT,
     store_instruction: bool = False,
     hook_seconds: Mapping[str, float] | None = None,
@@ -242,12 +251,13 @@ def create_preflight(
 
     `hooks` maps hook names to callables (or is an object that has them); `storage` is a store, a path of an
     SQLite file or `:memory:`. `strict` refuses hooks whose default verifies nothing. `rules` maps
-    `(server, tool)` to the rules for a tool; a tool without is irreversible. `store_instruction` keeps the
+    `(server, tool)` to the rules for a tool, or is a callable that returns the rules in force; a tool without
+    rules is irreversible. `store_instruction` keeps the
     user's words with the records and questions (R-71). `hook_seconds` overrides time limits by hook name.
     Raises ConstructionError for anything that cannot work (R-100).
     """
     return Preflight(
-        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=rules, limits=limits,
+        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=_rules(rules), limits=limits,
         store_instruction=store_instruction, hook_seconds=hook_seconds,
     )  # fmt: skip
 
@@ -258,14 +268,14 @@ def create_async_preflight(
     storage: Storage | str | Path,
     strict: bool = True,
     clock: Clock | None = None,
-    rules: Mapping[tuple[str, str], ToolRules] = NO_RULES,
+    rules: RulesGiven = None,
     limits: Limits = DEFAULT,
     store_instruction: bool = False,
     hook_seconds: Mapping[str, float] | None = None,
 ) -> AsyncPreflight:
     """Build an `AsyncPreflight`; the parameters are those of `create_preflight`."""
     return AsyncPreflight(
-        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=rules, limits=limits,
+        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=_rules(rules), limits=limits,
         store_instruction=store_instruction, hook_seconds=hook_seconds,
     )  # fmt: skip
 
@@ -280,6 +290,13 @@ def _store(storage: Storage | str | Path | None) -> Storage:
         message = f"`{type(storage).__name__}` is no storage: it has no `{missing[0]}`"
         raise ConstructionError(message)
     return storage
+
+
+def _rules(given: RulesGiven) -> RuleSource:
+    if callable(given):
+        return given
+    fixed = FixedRules(given or {})
+    return lambda: fixed
 
 
 def _id_of(decision: Executable | str) -> str:

@@ -20,7 +20,6 @@ from preflight.core.wording import reason_of
 from preflight.errors import InvalidInput
 from preflight.guard import Driven
 from preflight.ids import new_id
-from preflight.limits import Limits
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, Gate
 from preflight.model.instruction import USER, Segment
 from preflight.model.json_value import freeze
@@ -31,7 +30,7 @@ from preflight.model.trigger import Trigger
 from preflight.ports import Clock, Storage
 from preflight.questions import question_of
 from preflight.results import Asking, Checked, Deferred, Executable, Held
-from preflight.rulebook import Rulebook
+from preflight.rulebook import RuleSource
 
 Given = Mapping[str, object] | Request
 _log = logging.getLogger("preflight")
@@ -54,13 +53,14 @@ class Shell:
     """What surrounds a decision: the request, the clock, the log, the questions."""
 
     def __init__(
-        self, storage: Storage, clock: Clock, limits: Limits, rulebook: Rulebook, *, store_instruction: bool
+        self, storage: Storage, clock: Clock, rules: RuleSource, setup: Setup, *, store_instruction: bool
     ) -> None:
-        """Record to `storage` what is decided under `rulebook`."""
+        """Record to `storage` what is decided under the rules in force."""
         self._storage = storage
         self._clock = clock
-        self._limits = limits
-        self._rulebook = rulebook
+        self._rules = rules
+        self._setup = setup
+        self._limits = setup.limits
         self._store_instruction = store_instruction
         self._given: OrderedDict[str, Request] = OrderedDict()
         self._lock = Lock()
@@ -81,7 +81,21 @@ class Shell:
             request = self._with_answers(request, utterance.call_id)
         if isinstance(request.trigger, Mapping):
             request = msgspec.structs.replace(request, trigger=self._verified(request))
-        return Ready(request, self._rulebook.setup(request.tool))
+        return Ready(self._under_rules(request), self._setup)
+
+    def _under_rules(self, request: Request) -> Request:
+        """Add the rules in force for the tool, and what the rules hold for the user; their digest is recorded."""
+        rules = self._rules()
+        tool = rules.for_tool(request.tool.server, request.tool.name)
+        user = rules.for_user(request.user_id, request.scope.tenant)
+        if user.conditions:
+            tool = msgspec.structs.replace(tool, conditions=(*tool.conditions, *user.conditions))
+        added: dict[str, object] = {"rules": tool, "rules_digest": rules.digest}
+        if user.settings:  # what the caller hands over speaks of this run, so it comes first
+            added["pre_set_data"] = {**user.settings, **request.pre_set_data}
+        if user.checklist:
+            added["user_checklist"] = (*request.user_checklist, *user.checklist)
+        return msgspec.structs.replace(request, **added)
 
     def earlier(self, ready: Ready) -> Checked | None:
         """Return the verdict of the same call and the same facts, if it still stands (idempotence)."""
@@ -195,10 +209,10 @@ class Shell:
             tool=ToolRef(request.tool.server, request.tool.name, request.tool.fingerprint),
             timestamp=iso(now),
             request_digest=request_digest(request),
-            rules_digest=self._rulebook.digest,
+            rules_digest=request.rules_digest,
             call_id=request.utterance.call_id,
             not_before=iso(now) if executable else None,
-            not_after=iso(now + ready.setup.rules.decision_seconds) if executable else None,
+            not_after=iso(now + request.rules.decision_seconds) if executable else None,
             trigger=msgspec.to_builtins(trigger) if type(trigger) is Trigger else None,
             instruction=(request.segments or ()) if self._store_instruction else msgspec.UNSET,
         )
@@ -210,13 +224,13 @@ class Shell:
             user_checklist=None, unknown_count=None, unverified_checklist_count=None, gate=gate,
             execution_decision="hold", reason=reason_of(gate, "hold"), record_id=record_id, decision_id=record_id,
             scope=Scope(), user_id="", tool=None, timestamp=iso(self._clock.now()), request_digest=digest,
-            rules_digest=self._rulebook.digest,
+            rules_digest=self._rules().digest,
         )  # fmt: skip
 
     def _question(self, ready: Ready, decision: Decision, record: Record) -> Question:
         kept = encode(as_given(ready.request)) if self._store_instruction else None
         plan = ready.setup.plan_for(ready.request.tool) if decision.fields is not None else None
-        slots = open_slots(ready.request, decision, plan, ready.setup.rules) if isinstance(plan, Plan) else {}
+        slots = open_slots(ready.request, decision, plan) if isinstance(plan, Plan) else {}
         return question_of(record, slots, self._clock.now(), self._limits, kept)
 
     def _remember(self, question_id: str, request: Request) -> None:
@@ -260,8 +274,10 @@ def as_given(request: Request) -> dict[str, object]:
         "tool": {
             "server": tool.server,
             "name": tool.name,
+            "title": tool.title,
             "description": tool.description,
             "inputSchema": tool.input_schema,
+            "outputSchema": tool.output_schema,
             "annotations": tool.annotations,
             "_meta": tool.meta,
         },

@@ -146,7 +146,7 @@ def _value(slot: AskedSlot, value: object) -> object:
         message = f"`{slot.name}` has a schema that answers cannot be checked against: {plan.what}"
         raise AnswerRefused(message)
     if errors := plan.validate({"value": value}):  # type: ignore[union-attr]
-        message = f"the answer to `{slot.name}` does not fit: {errors[0]}"
+        message = f"the answer to `{slot.name}` does not fit: {errors[0].replace('`/value', f'`/{slot.name}', 1)}"
         raise AnswerRefused(message)
     return value
 

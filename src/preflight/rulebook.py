@@ -1,52 +1,55 @@
-"""The rules in force, by server and tool."""
+"""The rules in force: from files that reload, from a mapping, or none (R-65, R-67)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Protocol
 
-from preflight.core.setup import Setup
-from preflight.limits import Limits
-from preflight.model.rules import UNLISTED, ToolRules
-from preflight.model.tool import Tool
-from preflight.plans import plan_of
+from preflight.model.rules import UNLISTED, ToolRules, UserRules
+
+ByTool = Mapping[tuple[str, str], ToolRules]
+_NOBODY = UserRules()
 
 
-class Rulebook:
-    """Rules by server and tool; tools nobody listed are irreversible (R-65).
+class Rules(Protocol):
+    """One state of the rules. `digest` names it on every record; None where there are no files."""
 
-    `rules` maps `(server, tool)` to the rules for it. `digest` names the set of rules on every record (R-67).
-    """
+    @property
+    def digest(self) -> str | None:
+        """Return the digest of everything that is declared."""
+        ...
 
-    def __init__(
-        self,
-        rules: Mapping[tuple[str, str], ToolRules],
-        limits: Limits,
-        hooks: frozenset[str] = frozenset(),
-        digest: str | None = None,
-    ) -> None:
-        """Hold `rules`; `hooks` names the optional hooks that are there."""
-        self._rules = dict(rules)
-        self._limits = limits
-        self._hooks = hooks
-        self.digest = digest
-        self._plan_for = partial(plan_of, limits=limits)
-        self._unlisted = self._new_setup(UNLISTED)
-        self._setups: dict[tuple[str, str], Setup] = {}
+    @property
+    def tools(self) -> ByTool:
+        """Return the rules of every listed tool, by server and name."""
+        ...
 
-    def for_tool(self, tool: Tool) -> ToolRules:
+    def for_tool(self, server: str, tool: str) -> ToolRules:
+        """Return the rules for a tool; a tool nobody listed is irreversible."""
+        ...
+
+    def for_user(self, user_id: str, tenant: str = "") -> UserRules:
+        """Return what holds for a user: checklist, settings, conditions."""
+        ...
+
+
+RuleSource = Callable[[], Rules]
+"""Returns the rules in force now; asked once a run."""
+
+
+class FixedRules:
+    """Rules given as values, by `(server, tool)`."""
+
+    def __init__(self, tools: ByTool = MappingProxyType({})) -> None:
+        """Hold `tools`."""
+        self.tools = dict(tools)
+        self.digest: str | None = None
+
+    def for_tool(self, server: str, tool: str) -> ToolRules:
         """Return the rules for a tool."""
-        return self._rules.get((tool.server, tool.name), UNLISTED)
+        return self.tools.get((server, tool), UNLISTED)
 
-    def setup(self, tool: Tool) -> Setup:
-        """Return what a decision about this tool is made under."""
-        rules = self.for_tool(tool)
-        if rules is UNLISTED:
-            return self._unlisted
-        key = (tool.server, tool.name)
-        if key not in self._setups:
-            self._setups[key] = self._new_setup(rules)
-        return self._setups[key]
-
-    def _new_setup(self, rules: ToolRules) -> Setup:
-        return Setup(rules, self._limits, self._hooks, self._plan_for)
+    def for_user(self, user_id: str, tenant: str = "") -> UserRules:  # noqa: ARG002  nothing is declared for users
+        """Return nothing: values given this way are about tools."""
+        return _NOBODY

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from preflight.core import checklist, tool_gate, verdict
+from preflight.core import checklist, conditions, tool_gate, verdict
 from preflight.core import fixed as fixed_checklist
 from preflight.core.checklist import Item
 from preflight.core.fixed import BrokenHook
@@ -21,7 +21,9 @@ from preflight.core.setup import PLAIN, Setup
 from preflight.core.shape import RequestShape
 from preflight.core.verdict import Findings
 from preflight.model.checklist import ItemState
+from preflight.model.condition import ConditionState
 from preflight.model.decision import Decision
+from preflight.model.json_value import thaw
 from preflight.model.request import Request
 from preflight.model.slot import Unsupported
 from preflight.model.trigger import Trigger
@@ -55,6 +57,10 @@ def _deciding(run: Run) -> Path:
     items = checklist.identified(request.user_checklist)
     if items is None:
         return run.checklist_unidentified()  # R-20
+    if request.rules.pin not in (None, request.tool.fingerprint):
+        return run.tool_changed()  # R-68
+    if request.rules.effect == "read":
+        return _reading(run)  # R-65: only the adopter's rules say that a tool reads
 
     # a verified trigger was classified when its run was deferred (R-24)
     fired = request.trigger if type(request.trigger) is Trigger else None
@@ -92,8 +98,8 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
     if isinstance(plan, Unsupported):
         return run.schema_unsupported(plan)  # R-34
 
-    lookup = Lookup(request, setup)
-    walking = walk(plan, RequestShape(request, setup.rules))
+    lookup = Lookup(request)
+    walking = walk(plan, RequestShape(request))
     try:
         slot = next(walking)
         while True:
@@ -107,11 +113,23 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
     if run.phase == "at_instruction" and not verdict.blocking(walked, run.phase) and not walked.branches:
         return (yield from _deferring(run))
     states: tuple[ItemState, ...] | None = None
+    held: tuple[ConditionState, ...] = ()
     if run.phase == "at_trigger":  # R-29: conditions are not checked before
         states = yield from checklist.verify(items, request)
+        held = yield from conditions.check(request, walked, provider="provider_checklist" in setup.hooks)
     settled_all = not verdict.unknown_states(walked) and not walked.branches
     errors = plan.validate(walked.arguments) if settled_all else ()  # R-28
-    return (yield from _rendered(run, run.judged(Findings(walked, states, (), errors))))
+    return (yield from _rendered(run, run.judged(Findings(walked, states, held, errors))))
+
+
+def _reading(run: Run) -> Decision:
+    """A read is not gated on intent or values, but what is sent must fit the tool (R-28, R-65)."""
+    plan = run.setup.plan_for(run.request.tool)
+    if isinstance(plan, Unsupported):
+        return run.schema_unsupported(plan)
+    claims = thaw(run.request.claims)
+    assert isinstance(claims, dict)  # noqa: S101  claims are an object
+    return run.read_passes(plan.validate(claims))
 
 
 def _deferring(run: Run) -> Path:

@@ -9,7 +9,6 @@ from msgspec import UNSET
 from preflight.core.needs import Failed, Need
 from preflight.core.pointer import descend, nearest
 from preflight.core.policy import ruled, validated
-from preflight.core.setup import Setup
 from preflight.errors import InvalidInput
 from preflight.grounding import Context, support
 from preflight.model.evidence import Evidence, Located, NotGrounded
@@ -26,12 +25,12 @@ _PERSONAL = frozenset({"user_answer", "instruction", "pre_set_data"})
 class Lookup:
     """The lookups of one run: what every slot of it shares."""
 
-    __slots__ = ("answers", "context", "now", "prior", "prior_at", "request", "setup")
+    __slots__ = ("answers", "context", "now", "prior", "prior_at", "request", "rules")
 
-    def __init__(self, request: Request, setup: Setup) -> None:
+    def __init__(self, request: Request) -> None:
         """Prepare the lookups of `request`."""
         self.request = request
-        self.setup = setup
+        self.rules = request.rules
         self.answers = request.user_answers
         self.now = request.utterance.now
         prior = request.prior_execution_state
@@ -43,7 +42,7 @@ class Lookup:
 
     def look_up(self, slot: Slot) -> Generator[Need, object, FieldState]:
         """Search the sources in order, then let the field policy and the slot's schema have their say."""
-        rules = self.setup.rules.field(slot.name)
+        rules = self.rules.field(slot.name)
         sources = rules.sources  # R-45: others are not consulted
         found: FieldState | NotGrounded | None = None
         why = NOTHING
@@ -63,7 +62,7 @@ class Lookup:
         assert type(state) is FieldState  # noqa: S101  a `NotGrounded` was set aside above
         if state.lookup_failed:
             return state  # R-43: the field policy is not run
-        state = ruled(state, (yield Need("apply_field_policy", (state, slot, self.request, rules), slot.name)))
+        state = ruled(state, (yield Need("apply_field_policy", (state, slot, self.request), slot.name)))
         if state.status != "known":
             return state
         return validated(state, (yield Need("validate_field_schema", (slot, state.value, self.request), slot.name)))

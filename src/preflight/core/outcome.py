@@ -11,9 +11,9 @@ from preflight.core.fixed import BrokenHook, intent_fingerprint
 from preflight.core.needs import Failed
 from preflight.core.schema import Walked
 from preflight.core.setup import Setup
-from preflight.core.verdict import Findings, judge, unknown_states
+from preflight.core.verdict import Findings, judge, unknown_states, unmet_conditions
 from preflight.core.wording import message_for, reason_of
-from preflight.model.checklist import Fixed, ItemState, Match, Phase
+from preflight.model.checklist import Fixed, Match, Phase
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, ExecutionDecision, Gate, GateKind
 from preflight.model.request import Request
 from preflight.model.slot import Unsupported
@@ -99,6 +99,17 @@ class Run:
         )
         return self._stopped("hold", gate)
 
+    def tool_changed(self) -> Decision:
+        """Hold: the tool is not the one that was accepted, until someone accepts the new one (R-68)."""
+        return self._stopped("hold", Gate(kind="tool_changed", route="definition_repair"))
+
+    def read_passes(self, errors: tuple[str, ...]) -> Decision:
+        """Let a read pass with a short record: its claims are the arguments (R-65)."""
+        if errors:
+            return self._stopped("hold", Gate(kind="payload_invalid", payload_errors=errors))
+        decision = self._stopped("execute", Gate(kind="read_passes"))
+        return msgspec.structs.replace(decision, call_arguments=self.request.claims)
+
     def internal_error(self, fault: Exception) -> Decision:
         """Hold: an unforeseen fault; its text is for the logs (R-31)."""
         diag = Diagnostics(fault=f"{type(fault).__name__}: {fault}")
@@ -109,13 +120,14 @@ class Run:
 
     def judged(self, found: Findings) -> Decision:
         """Decide at the value gate (R-30)."""
-        decision, gate = judge(found, self.phase, self.request.asked, self.setup.rules.value_asks)
+        decision, gate = judge(found, self.phase, self.request.asked, self.request.rules.value_asks)
         arguments = found.walked.arguments if decision == "execute" else None
-        return self._looked_up(decision, gate, found.items, arguments)
+        return self._looked_up(decision, gate, found, arguments)
 
     def deferred(self, kept: object) -> Decision:
         """Wait for the trigger with what the user said (R-29)."""
-        return self._looked_up("deferred", None, None, None, kept)
+        assert self.walked is not None  # noqa: S101  the lookup ran
+        return self._looked_up("deferred", None, Findings(self.walked, None), None, kept)
 
     def worded(self, decision: Decision, reason: object) -> Decision:
         """Put the adopter's wording in place of ours when it is one."""
@@ -125,12 +137,11 @@ class Run:
         self,
         decision: ExecutionDecision,
         gate: Gate | None,
-        items: tuple[ItemState, ...] | None,
+        found: Findings,
         arguments: Mapping[str, object] | None,
         deferred_input: object = None,
     ) -> Decision:
-        walked = self.walked
-        assert walked is not None  # noqa: S101  the lookup ran
+        walked, items = found.walked, found.items
         return Decision(
             schema_version=SCHEMA_VERSION,
             action_key=self.action_key,
@@ -147,6 +158,8 @@ class Run:
             extra_fields=walked.extra_fields,
             dropped_claims=walked.dropped,
             allowed_claims=walked.allowed,
+            conditions=found.conditions,
+            unmet=unmet_conditions(found.conditions),
             call_arguments=arguments,
             deferred_input=deferred_input,
         )

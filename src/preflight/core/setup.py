@@ -9,18 +9,16 @@ import msgspec
 from preflight.core.schema import Plan, compile_schema
 from preflight.limits import DEFAULT, Limits
 from preflight.model.json_value import thaw
-from preflight.model.rules import UNLISTED, ToolRules
 from preflight.model.slot import Unsupported
 from preflight.model.tool import Tool
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """Rules, limits and the optional hooks that are there.
+    """Limits, and the optional hooks and services that are there.
 
     `plan_for` compiles a tool's schema; the shell passes one that remembers plans by fingerprint.
     """
 
-    rules: ToolRules = UNLISTED
     limits: Limits = DEFAULT
     hooks: frozenset[str] = frozenset()
     plan_for: Callable[[Tool], Plan | Unsupported] = lambda tool: compile_schema(thaw(tool.input_schema))

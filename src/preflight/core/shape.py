@@ -10,18 +10,16 @@ from preflight.core.pointer import Path, descend, nearest
 from preflight.model.instruction import USER
 from preflight.model.json_value import is_object
 from preflight.model.request import Request
-from preflight.model.rules import ToolRules
 
 
 class RequestShape:
     """The structure a request proposes. It decides which slots there are, never what is in them."""
 
-    __slots__ = ("_request", "_rules")
+    __slots__ = ("_request",)
 
-    def __init__(self, request: Request, rules: ToolRules) -> None:
-        """Read the structure of `request` under `rules`."""
+    def __init__(self, request: Request) -> None:
+        """Read the structure of `request` under its rules."""
         self._request = request
-        self._rules = rules
 
     def claim(self, path: Path) -> object:
         """Return what the model proposes at `path`, or UNSET."""
@@ -39,4 +37,4 @@ class RequestShape:
 
     def optional(self, name: str) -> Literal["drop", "ask", "allow"]:
         """Return what becomes of an optional claim that no source confirms."""
-        return self._rules.optional(name)
+        return self._request.rules.optional(name)

@@ -8,13 +8,12 @@ from preflight.core.schema import Plan, walk
 from preflight.core.shape import RequestShape
 from preflight.model.decision import Decision
 from preflight.model.request import Request
-from preflight.model.rules import ToolRules
 from preflight.model.slot import FieldState, Slot
 
 
-def slots_of(request: Request, plan: Plan, rules: ToolRules, states: Mapping[str, FieldState] = {}) -> dict[str, Slot]:
+def slots_of(request: Request, plan: Plan, states: Mapping[str, FieldState] = {}) -> dict[str, Slot]:
     """Walk the schema with the given states, everything else unknown, and return the slots it yields by name."""
-    walking = walk(plan, RequestShape(request, rules))
+    walking = walk(plan, RequestShape(request))
     found: dict[str, Slot] = {}
     try:
         slot = next(walking)
@@ -25,9 +24,9 @@ def slots_of(request: Request, plan: Plan, rules: ToolRules, states: Mapping[str
         return found
 
 
-def open_slots(request: Request, decision: Decision, plan: Plan, rules: ToolRules) -> dict[str, Slot]:
+def open_slots(request: Request, decision: Decision, plan: Plan) -> dict[str, Slot]:
     """Return, by name, every slot that a decision did not settle; alternatives of a branch included."""
     states = {state.name: state for state in (*(decision.fields or ()), *decision.extra_fields)}
     settled = {name for name, state in states.items() if state.settled}
-    slots = slots_of(request, plan, rules, states)
+    slots = slots_of(request, plan, states)
     return {name: slot for name, slot in slots.items() if name not in settled}

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from preflight.core.schema import Walked
 from preflight.model.checklist import ItemState, Phase
+from preflight.model.condition import ConditionState
 from preflight.model.decision import (
     BranchQuestion,
     ExecutionDecision,
     Gate,
     GateKind,
+    UnknownCondition,
     UnknownField,
     UnmetCondition,
     UnverifiedItem,
 )
-from preflight.model.slot import FieldState
+from preflight.model.slot import FieldState, Route
 
 
 class Findings(msgspec.Struct, frozen=True, gc=False):
@@ -25,7 +27,7 @@ class Findings(msgspec.Struct, frozen=True, gc=False):
 
     walked: Walked
     items: tuple[ItemState, ...] | None
-    unmet: tuple[UnmetCondition, ...] = ()
+    conditions: tuple[ConditionState, ...] = ()
     payload_errors: tuple[str, ...] = ()
 
 
@@ -48,32 +50,37 @@ def judge(found: Findings, phase: Phase | None, asked: Mapping[str, int], limit:
     unknown = tuple([UnknownField(s.name, s.note, s.route) for s in blocking(found.walked, phase)])
     unverified = tuple([UnverifiedItem(i.id, i.note, i.route) for i in found.items or () if i.status != "verified"])
     branches = tuple([BranchQuestion(b.at, b.kind, b.options) for b in found.walked.branches])
-    decision, kind = _decide(found, unknown, unverified, branches)
+    unmet = unmet_conditions(found.conditions)
+    conditions = tuple(
+        [UnknownCondition(c.id, c.note, c.route, c.missing, c.slot) for c in found.conditions if c.status == "unknown"]
+    )
+    routes = [open_.route for part in (unknown, unverified, conditions) for open_ in part]
+    decision, kind = _decide(unmet, routes, branches, found.payload_errors)
     if decision == "ask_user" and any(asked.get(f.name, 0) >= limit for f in unknown if f.route == "ask_user"):
         decision, kind = "hold", "value_exhausted"  # R-94
     return decision, Gate(
         kind=kind,
         unknown_fields=unknown,
         unverified_checklist=unverified,
-        unmet=found.unmet,
+        unmet=unmet,
+        unknown_conditions=conditions,
         branches=branches,
         payload_errors=found.payload_errors if kind == "payload_invalid" else (),
     )
 
 
+def unmet_conditions(conditions: tuple[ConditionState, ...]) -> tuple[UnmetCondition, ...]:
+    """Return the conditions that do not hold, with who declared them (R-62)."""
+    return tuple([UnmetCondition(c.id, c.declared_by, c.note) for c in conditions if c.status == "unmet"])
+
+
 def _decide(
-    found: Findings,
-    unknown: tuple[UnknownField, ...],
-    unverified: tuple[UnverifiedItem, ...],
-    branches: tuple[BranchQuestion, ...],
+    unmet: Sequence[object], routes: Sequence[Route | None], branches: Sequence[object], payload_errors: Sequence[str]
 ) -> tuple[ExecutionDecision, GateKind]:
-    if found.unmet:
+    if unmet:
         return "hold", "value_gate"
-    routes = [field.route for field in unknown] + [item.route for item in unverified]
     if branches or "ask_user" in routes:
         return "ask_user", "value_gate"
     if routes:
         return "hold", "value_gate"
-    if found.payload_errors:
-        return "hold", "payload_invalid"
-    return "execute", "value_gate"
+    return ("hold", "payload_invalid") if payload_errors else ("execute", "value_gate")

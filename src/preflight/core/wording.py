@@ -16,6 +16,7 @@ _REASONS = {
     "hook_failed": "a hook failed where nothing may stand in for it",
     "action_key_failed": "no action key could be made for this run",
     "schema_unsupported": "the tool's input schema cannot be turned into slots",
+    "read_passes": "a read passes",
     "payload_invalid": "the assembled arguments do not fit the tool's input schema",
     "value_exhausted": "a value was asked for as often as the rules allow",
     "tool_changed": "the tool is not the one that was accepted",
@@ -46,6 +47,7 @@ def reason_of(gate: Gate | None, execution_decision: str) -> str:
 def _open_points(gate: Gate) -> list[str]:
     points = [f"condition `{c.id}` does not hold" for c in gate.unmet]
     points += [f"`{f.name}` is unknown" for f in gate.unknown_fields or ()]
+    points += [f"condition `{c.id}` is unknown" for c in gate.unknown_conditions]
     points += [f"`{b.at or 'the call'}`: {b.kind.replace('_', ' ')}" for b in gate.branches]
     points += [f"checklist item `{i.id}` is not verified" for i in gate.unverified_checklist or ()]
     return points

@@ -6,12 +6,11 @@ import msgspec
 
 from preflight.hooks.protocol import Hook, inline
 from preflight.model.request import Request
-from preflight.model.rules import FieldRules
 from preflight.model.slot import FieldState, Slot
 
 
 @inline
-def apply_field_policy(state: FieldState, slot: Slot, request: Request, rules: FieldRules) -> FieldState:  # noqa: ARG001
+def apply_field_policy(state: FieldState, slot: Slot, request: Request) -> FieldState:  # noqa: ARG001
     """Refuse what a prior run left; pass the rest (R-42)."""
     if state.source != "prior_state":
         return state

@@ -32,7 +32,7 @@ SIGNATURES: Final = {
     "extract_from_instruction": "(slot, request) -> {value, segment_index, span: [start, end]} | None",
     "measure_from_environment": "(slot, request) -> {valid, value, observed_at?, by?} | None",
     "build_action_key": "(request, fixed) -> str",
-    "apply_field_policy": "(state, slot, request, rules) -> state",
+    "apply_field_policy": "(state, slot, request) -> state",
     "validate_field_schema": "(slot, value, request) -> None | str",
     "verify_user_checklist_item": "(item, request) -> {status: 'verified', source?, note?} | None",
     "get_advisory_notes": "(tool) -> str",

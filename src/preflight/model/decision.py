@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from preflight.model.checklist import Fixed, ItemState, Phase
+from preflight.model.condition import ConditionState
 from preflight.model.slot import DroppedClaim, FieldState, Route
 
 SCHEMA_VERSION = "2.0"
@@ -23,6 +24,7 @@ GateKind = Literal[
     "action_key_failed",
     "schema_unsupported",
     "value_gate",
+    "read_passes",
     "value_exhausted",
     "payload_invalid",
     "tool_changed",
@@ -55,6 +57,16 @@ class BranchQuestion(msgspec.Struct, frozen=True, gc=False):
     branch_options: tuple[tuple[str, ...], ...]
 
 
+class UnknownCondition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A condition whose outcome is not known: what is missing, and where that work goes."""
+
+    id: str
+    note: str | None
+    route: Route | None = None
+    missing: tuple[str, ...] = ()
+    slot: str | None = None
+
+
 class UnmetCondition(msgspec.Struct, frozen=True, gc=False):
     """A condition that was checked and does not hold (R-62)."""
 
@@ -85,6 +97,7 @@ class Gate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     unknown_fields: tuple[UnknownField, ...] | UnsetType = UNSET
     unverified_checklist: tuple[UnverifiedItem, ...] | UnsetType = UNSET
     unmet: tuple[UnmetCondition, ...] = ()
+    unknown_conditions: tuple[UnknownCondition, ...] = ()
     branches: tuple[BranchQuestion, ...] = ()
     payload_errors: tuple[str, ...] = ()
     route: Route | None = None
@@ -116,6 +129,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     extra_fields: tuple[FieldState, ...] = ()
     dropped_claims: tuple[DroppedClaim, ...] = ()
     allowed_claims: tuple[DroppedClaim, ...] = ()
+    conditions: tuple[ConditionState, ...] = ()
     unmet: tuple[UnmetCondition, ...] = ()
     call_arguments: object = None
     deferred_input: object = None

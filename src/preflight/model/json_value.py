@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TypeGuard
 
+import msgspec
+
 from preflight.errors import InvalidInput
 from preflight.limits import DEFAULT, Limits
 
+_ENCODER = msgspec.json.Encoder(order="deterministic")
 _SCALARS = frozenset({type(None), bool, int, str})
 _ARRAYS = frozenset({list, tuple})
 
@@ -89,6 +93,11 @@ def thaw(value: object) -> object:
     if kind is tuple or kind is list:
         return [thaw(item) for item in value]  # type: ignore[attr-defined]
     return value
+
+
+def value_digest(value: object) -> str:
+    """Return the hex SHA-256 of a JSON value in a fixed form: equal values have equal digests."""
+    return hashlib.sha256(_ENCODER.encode(thaw(value))).hexdigest()
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, object]]:

@@ -13,6 +13,7 @@ from preflight.errors import InvalidInput
 from preflight.limits import DEFAULT, Limits
 from preflight.model.instruction import Segment
 from preflight.model.json_value import freeze, is_object, thaw
+from preflight.model.rules import UNLISTED, ToolRules
 from preflight.model.tool import Tool
 
 EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
@@ -45,8 +46,8 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one decision is made from, deeply frozen. Build it with `Request.parse`.
 
-    `asked` counts how often each slot was asked for in this call; the shell fills it from the stored
-    questions (R-94).
+    The shell adds what nobody can hand over: `asked` counts how often each slot was asked for in this call
+    (R-94), `rules` are the rules in force for the tool, `rules_digest` names them.
     """
 
     utterance: Utterance
@@ -63,6 +64,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tool_attempt: int = 0
     trigger: object = None
     asked: Mapping[str, int] = MappingProxyType({})
+    rules: ToolRules = UNLISTED
+    rules_digest: str | None = None
 
     @property
     def user_id(self) -> str:

@@ -30,6 +30,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     annotations: object
     meta: object
     fingerprint: str
+    title: object = None
+    output_schema: object = None
 
     @classmethod
     def from_mcp(cls, declared: object, *, server: str = "", limits: Limits = DEFAULT) -> Tool:
@@ -55,6 +57,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             annotations=tool.get("annotations"),
             meta=tool.get("_meta"),
             fingerprint=fingerprint(server, tool),
+            title=tool.get("title"),
+            output_schema=tool.get("outputSchema"),
         )
 
 

@@ -19,8 +19,7 @@ from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure, ReadTool
 from preflight.model.checklist import Fixed, Match, WhenCase
 from preflight.model.evidence import Evidence, Located, NotGrounded
-from preflight.model.request import Request, Utterance
-from preflight.model.rules import UNLISTED, FieldRules
+from preflight.model.request import Request, Scope, Utterance
 from preflight.model.slot import FieldState, Slot
 from preflight.model.tool import Tool
 from preflight.plans import plan_of
@@ -70,8 +69,9 @@ class ShippedHooks:
         """Approve by mappings a user confirmed, or that hold for everybody."""
         learned: list[Meaning] = []
         if self._storage is not None:
-            rows = self._storage.learned(utterance.scope, utterance.user_id)
-            learned = [Meaning(*row) for row in rows]
+            # what a user means holds in one conversation where it was confirmed there, else in the whole tenant
+            scopes = dict.fromkeys((Scope(utterance.scope.tenant), utterance.scope))
+            learned = [Meaning(*row) for scope in scopes for row in self._storage.learned(scope, utterance.user_id)]
         return mappings.confirm(c2, tool, fixed, (*self._meanings, *learned))
 
     @inline
@@ -98,8 +98,9 @@ class ShippedHooks:
         return f"{request.user_id}:{fixed.c3_provider_action_name}"
 
     @inline
-    def apply_field_policy(self, state: FieldState, slot: Slot, request: Request, rules: FieldRules) -> FieldState:  # noqa: ARG002
+    def apply_field_policy(self, state: FieldState, slot: Slot, request: Request) -> FieldState:
         """Let the rules carry a prior value for a while, and let a slot wait for its trigger (R-29, R-42)."""
+        rules = request.rules.field(slot.name)
         if state.source == "prior_state" and not _fresh(state, request.utterance.now, rules.carry_seconds):
             note = "the value of a prior run is not carried over"
             state = msgspec.structs.replace(state, status="unknown", note=note)
@@ -128,7 +129,7 @@ class ShippedHooks:
         last, findings = self._grounded
         if last is not request:
             plan = plan_of(request.tool)
-            slots = slots_of(request, plan, UNLISTED).values() if isinstance(plan, Plan) else ()
+            slots = slots_of(request, plan).values() if isinstance(plan, Plan) else ()
             targets = [_target(slot) for slot in slots if slot.claim is not msgspec.UNSET]
             findings = grounding.ground_call(request.segments or (), targets, _context(request))
             self._grounded = (request, findings)

@@ -1,0 +1,111 @@
+"""Step 5, conditions: what must hold when the call starts, checked by others and judged here (R-60 to R-63)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+from preflight.core.needs import Need
+from preflight.core.schema import Walked
+from preflight.model.condition import ConditionState
+from preflight.model.json_value import is_object, value_digest
+from preflight.model.request import Request
+from preflight.model.rules import ConditionRule, LimitRule
+from preflight.model.slot import FieldState, Route
+
+Rule = ConditionRule | LimitRule
+States = tuple[ConditionState, ...]
+
+
+def check(request: Request, walked: Walked, *, provider: bool) -> Generator[Need, object, States]:
+    """Check every condition that is declared for this call; all of them, so that all are reported together.
+
+    `provider` says whether the server's own declarations are read (R-63).
+    """
+    states = list(_confirmations(request, walked))
+    rules: list[Rule] = [*request.rules.conditions, *request.rules.limits]
+    if provider:
+        declared = yield Need("provider_checklist", (request,))
+        if isinstance(declared, tuple):
+            rules += [rule for rule in declared if isinstance(rule, ConditionRule)]
+        if declared is not None and not isinstance(declared, tuple):
+            states.append(_unreadable(request))
+    open_slots = {state.name for state in (*walked.fields, *walked.extra_fields) if not state.settled}
+    for rule in rules:
+        if isinstance(rule, ConditionRule) and rule.check == "confirmation":
+            states.append(_confirmed(rule, request))
+        else:
+            outcome = yield Need("check_condition", (rule, request, walked.arguments), rule.id)
+            states.append(_state(rule, outcome, open_slots, request.utterance.now))
+    return tuple(states)
+
+
+def confirmation_id(name: str, value: object) -> str:
+    """Return the id under which a shown value is approved: it dies with the value (R-57)."""
+    return f"confirm/{name}/{value_digest(value)[:16]}"
+
+
+def _confirmations(request: Request, walked: Walked) -> Generator[ConditionState, None, None]:
+    """The slots whose value the rules want approved as shown (R-9, R-57)."""
+    if not request.rules.fields:
+        return
+    for state in (*walked.fields, *walked.extra_fields):
+        if state.status == "known" and request.rules.field(state.name).confirm:
+            yield _approval(state, request)
+
+
+def _approval(state: FieldState, request: Request) -> ConditionState:
+    key = confirmation_id(state.name, state.value)
+    approved = request.checklist_answers.get(key) is True  # R-5
+    return ConditionState(
+        key, "organisation", "met" if approved else "unknown", request.utterance.now, state.name,
+        route=None if approved else "ask_user", slot=state.name, place=request.rules.field(state.name).place,
+    )  # fmt: skip
+
+
+def _confirmed(rule: ConditionRule, request: Request) -> ConditionState:
+    confirmed = request.checklist_answers.get(rule.id) is True  # R-5
+    return ConditionState(
+        rule.id, rule.declared_by, "met" if confirmed else "unknown", request.utterance.now, rule.description,
+        note=None if confirmed else rule.message or None, route=None if confirmed else "ask_user", place=rule.place,
+    )  # fmt: skip
+
+
+def _state(rule: Rule, outcome: object, open_slots: set[str], now: str) -> ConditionState:
+    """Read what the check returned; only the exact word `met` lets a condition hold (R-5)."""
+    said: Mapping[str, object] = outcome if is_object(outcome) else {"broken": True}
+    word = said.get("state")
+    status = "met" if word == "met" else "unmet" if word == "unmet" else "unknown"
+    listed = said.get("missing")
+    missing = tuple(str(name) for name in listed) if isinstance(listed, list | tuple) else ()
+    note = said.get("note")
+    measured = said.get("measured")
+    message = rule.message or None
+    return ConditionState(
+        id=rule.id,
+        declared_by=rule.declared_by,
+        status=status,  # type: ignore[arg-type]  # one of the three words
+        checked_at=now,
+        description=rule.description if isinstance(rule, ConditionRule) else "",
+        note=(message if status == "unmet" else None) or (note if isinstance(note, str) else None),
+        missing=missing,
+        route=None if status != "unknown" else _route(said, missing, open_slots),
+        measured=measured if is_object(measured) else {},
+        max_age_seconds=rule.max_age_seconds if isinstance(rule, ConditionRule) else 0.0,
+        place=rule.place,
+    )
+
+
+def _route(said: Mapping[str, object], missing: tuple[str, ...], open_slots: set[str]) -> Route:
+    """Where an unknown condition goes: to whoever can supply what is missing (R-45, R-60)."""
+    if not missing or said.get("broken") is True:
+        return "definition_repair"
+    if any(name.removeprefix("args.") in open_slots for name in missing if name.startswith("args.")):
+        return "ask_user"  # the slot is asked for in the same question
+    return "system_lookup" if any(not name.startswith("args.") for name in missing) else "definition_repair"
+
+
+def _unreadable(request: Request) -> ConditionState:
+    return ConditionState(
+        "provider_checklist", "provider", "unknown", request.utterance.now,
+        note="what the provider declares cannot be read", route="definition_repair",
+    )  # fmt: skip
