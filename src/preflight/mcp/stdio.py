@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from preflight.errors import InvalidInput, ProviderError
 from preflight.results import ToolCall
@@ -23,7 +23,7 @@ except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
     raise ImportError(message, name=absent.name) from absent
 
-_OBJECT = TypeAdapter(dict[str, Any])
+_OBJECT: Any = TypeAdapter(dict[str, Any])  # a plain object, which `send_request` takes and does not declare
 # With these the server says that it did not begin: unknown tool, arguments it will not take, a request it cannot read.
 _REFUSED = (types.METHOD_NOT_FOUND, types.INVALID_PARAMS, types.INVALID_REQUEST, types.PARSE_ERROR)
 _PAGES = 1_000
@@ -46,7 +46,7 @@ class StdioServer:
         self._portal: BlockingPortal
         self._client: Client
 
-    def __enter__(self) -> StdioServer:
+    def __enter__(self) -> Self:
         """Start the server and greet it."""
         logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its warnings are about wire details, on stderr
         process = StdioServerParameters(command=self._command[0], args=self._command[1:], env=self._env)
@@ -110,7 +110,11 @@ class StdioServer:
         return result
 
     def _send(self, request: types.Request[Any, Any]) -> dict[str, Any]:
-        return self._portal.call(self._client.session.send_request, request, _OBJECT)
+        async def send() -> dict[str, Any]:
+            answer: dict[str, Any] = await self._client.session.send_request(request, _OBJECT)
+            return answer
+
+        return self._portal.call(send)
 
 
 def _said(fault: BaseException) -> str:

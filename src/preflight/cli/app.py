@@ -1,0 +1,78 @@
+"""All commands together, and the last net: whatever goes wrong ends in one sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from preflight.cli import answering, auditing, checking, doctoring, executing, meanings, playing, vectors
+from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
+from preflight.errors import CallerError, PreflightError, StorageError
+from preflight.render.visible import visible
+
+app = typer.Typer(
+    name="preflight",
+    help="Decide, record and execute an agent's tool call only when every value, condition and intent is confirmed.",
+    epilog="Records lie in ~/.local/state/preflight/records.db, unless --db or PREFLIGHT_DB names another file.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for group in (checking, executing, answering, auditing, meanings, vectors, playing, doctoring):
+    group.register(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("execution-state-preflight"))
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    pass
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run one command; raises SystemExit with its exit code, and nothing else."""
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="preflight")
+    except StorageError as fault:
+        _fail(fault, STORAGE)
+    except CallerError as fault:
+        _fail(fault, USAGE)
+    except PreflightError as fault:
+        _fail(fault, ERROR)
+    except KeyboardInterrupt:
+        _say("interrupted")
+        raise SystemExit(INTERRUPTED) from None
+    except BrokenPipeError:
+        # the reader went away; without this, Python complains once more when it flushes at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(ERROR) from None
+    except Exception as fault:  # noqa: BLE001  the last net
+        if os.environ.get("PREFLIGHT_DEBUG"):
+            traceback.print_exc()
+        _say(f"unforeseen: {type(fault).__name__}: {fault}; PREFLIGHT_DEBUG=1 shows where")
+        raise SystemExit(ERROR) from None
+
+
+def _fail(fault: Exception, code: int) -> None:
+    _say(str(fault))
+    raise SystemExit(code) from None
+
+
+def _say(text: str) -> None:
+    print(f"error: {visible(text)}", file=sys.stderr)  # noqa: T201  the one line a failure prints

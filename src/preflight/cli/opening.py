@@ -1,0 +1,78 @@
+"""The gate of the command line: shipped hooks over one record database."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from preflight.api import Preflight, create_preflight
+from preflight.errors import InvalidInput, StorageError
+from preflight.hooks import ShippedHooks
+from preflight.model.request import Scope
+from preflight.storage import open_storage
+
+Db = Annotated[
+    str | None,
+    typer.Option("--db", envvar="PREFLIGHT_DB", metavar="FILE", help="The record database.", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+User = Annotated[
+    str, typer.Option("--user", envvar="PREFLIGHT_USER", metavar="ID", help="The user, as requests name them.")
+]
+Tenant = Annotated[str, typer.Option("--tenant", metavar="NAME", help="The tenant of the scope.")]
+Conversation = Annotated[str, typer.Option("--conversation", metavar="NAME", help="The conversation of the scope.")]
+
+
+def database(given: str | None) -> str:
+    """Return the record database's path: as given, else under the user's state directory (XDG)."""
+    if given:
+        return given
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return str(Path(state).expanduser() / "preflight" / "records.db")
+
+
+@contextmanager
+def opened(db: str | None) -> Iterator[Preflight]:
+    """Open the gate, making the database where it is missing."""
+    path = database(db)
+    if path != ":memory:" and "://" not in path:
+        _make_folder(Path(path).expanduser().parent)
+    with _gate(path) as gate:
+        yield gate
+
+
+@contextmanager
+def opened_to_read(db: str | None) -> Iterator[Preflight]:
+    """Open the gate over an existing database; a wrong path is an error, and no empty file is made of it."""
+    path = database(db)
+    exists = path == ":memory:" or "://" in path or Path(path).expanduser().exists()
+    if not exists and db:
+        raise InvalidInput("db", f"there is no file `{path}`", "check the path; `preflight check` makes a new one")
+    with _gate(path if exists else ":memory:") as gate:
+        yield gate
+
+
+@contextmanager
+def _gate(path: str) -> Iterator[Preflight]:
+    storage = open_storage(path)
+    try:
+        yield create_preflight(hooks=ShippedHooks(storage=storage), storage=storage, store_instruction=True)
+    finally:
+        storage.close()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # it will hold what users said
+    except OSError as fault:
+        raise StorageError(f"cannot make the folder `{folder}`: {fault.strerror}; name another with --db") from fault
+
+
+def scope_of(tenant: str, conversation: str) -> Scope:
+    """Return the scope that options name."""
+    return Scope(tenant, conversation)

@@ -1,0 +1,92 @@
+"""Where commands print: colours and tables on a terminal, aligned text or JSON elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from preflight.model.json_value import thaw
+from preflight.render.styled import Block, Line, Table, plain
+from preflight.render.visible import shown, width
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+_COLOURS = {
+    "": "", "strong": "bold", "dim": "dim", "good": "green", "ask": "yellow", "bad": "bold red", "mark": "cyan",
+}  # fmt: skip
+_GAP = "  "
+
+
+class Screen:
+    """Prints blocks of styled text to a stream."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Print to `stream`, or to standard output; a terminal is recognised by itself."""
+        self._stream = stream or sys.stdout
+        self._console = _console(self._stream) if _colours(self._stream) else None
+
+    def show(self, blocks: Iterable[Block]) -> None:
+        """Print lines and tables."""
+        for block in blocks:
+            if self._console is not None:
+                self._console.print(
+                    _rich_table(block) if isinstance(block, Table) else _rich_line(block), soft_wrap=True
+                )
+                continue
+            for text in _aligned(block) if isinstance(block, Table) else [plain(block)]:
+                self._stream.write(text.rstrip() + "\n")
+        self._stream.flush()
+
+    def json(self, value: object, *, indent: int | None = 2) -> None:
+        """Print a JSON value; characters that cannot be seen are escaped, so that a terminal is safe from them."""
+        text = json.dumps(thaw(value), ensure_ascii=False, indent=indent)
+        self._stream.write("".join(char if char == "\n" or shown(char) == char else _escaped(char) for char in text))
+        self._stream.write("\n")
+        self._stream.flush()
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{int.from_bytes(units[at : at + 2]):04x}" for at in range(0, len(units), 2))
+
+
+def _colours(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
+
+
+def _rich_line(line: Line) -> Text:
+    from rich.text import Text
+
+    return Text.assemble(*((piece.text, _COLOURS[piece.style]) for piece in line))
+
+
+def _rich_table(table: Table) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    made = RichTable(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    for column in table.columns:
+        made.add_column(column, overflow="fold")  # R-9, R-78: what is bound is shown whole
+    for row in table.rows:
+        made.add_row(*map(_rich_line, row))
+    return made
+
+
+def _aligned(table: Table) -> list[str]:
+    rows: list[Sequence[str]] = [table.columns, *([plain(cell) for cell in row] for row in table.rows)]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    return [
+        _GAP.join(cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)) for row in rows
+    ]

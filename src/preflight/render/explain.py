@@ -1,0 +1,137 @@
+"""Why did it run, or why not: the whole story of one decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from preflight.model.question import Answer, Question
+from preflight.model.record import Record
+from preflight.model.slot import FieldState
+from preflight.render.changes import would_have_changed
+from preflight.render.phrases import DECISIONS, ROUTES, source_words, why_unknown
+from preflight.render.record import (
+    all_fields,
+    checklist_lines,
+    headline,
+    left_out,
+    tool_words,
+    words_lines,
+)
+from preflight.render.styled import Block, Line, Piece, Table, labelled, line
+from preflight.render.visible import code_points, quoted, value_text, visible
+
+
+def explanation(
+    steps: Sequence[Record], question: Question | None = None, answers: Sequence[Answer] = ()
+) -> list[Block]:
+    """Explain a decision: `steps` are its record and those of its execution, oldest first.
+
+    `question` is what it asked; `answers` are those that were given about the same call.
+    """
+    record = steps[0]
+    blocks: list[Block] = [_verdict(steps), headline(record), line(), *_path(record), *words_lines(record)]
+    if fields := all_fields(record):
+        blocks += [line(), Table(("slot", "state", "value", "source", "evidence"), tuple(map(_row, fields)))]
+        blocks += [line_ for field in fields for line_ in _mentions(field)]
+    blocks += [*checklist_lines(record.user_checklist or ()), *left_out(record), *_asked(record, question, answers)]
+    if len(steps) > 1:
+        blocks += [line(), line("what happened", "strong"), *map(_step, steps)]
+    return [*blocks, line(), line("what would have changed the outcome", "strong"), *would_have_changed(steps)]
+
+
+def _verdict(steps: Sequence[Record]) -> Line:
+    last = steps[-1]
+    ran = {
+        "execute": "It may run, and has not been started.",
+        "ask_user": "It did not run: something was asked first.",
+        "hold": "It did not run: it was held.",
+        "deferred": "It has not run: it waits for its trigger.",
+        "executing": "It was started, and no outcome is recorded: whether it took effect is not known.",
+        "executed": "It ran once.",
+        "failed": "It was called, and the provider refused it.",
+        "in_doubt": "It was called once, and whether it took effect is not known. It is never called again.",
+    }
+    if last.execution_decision == "settled" and last.outcome is not None:
+        found = "ran" if last.outcome.settled_as == "executed" else "did not take effect"
+        return line(f"It was in doubt, and settled: it {found}, says {visible(last.outcome.by or '?')}.", "strong")
+    return line(ran[last.execution_decision], "strong")
+
+
+def _path(record: Record) -> list[Line]:
+    lines = [labelled("decision", record.decision_id), labelled("at", _moment(record.timestamp))]
+    if record.tool is not None:
+        lines.append(labelled("call", tool_words(record)))
+    if record.user_id:
+        lines.append(labelled("for", visible(record.user_id)))
+    fixed = record.fixed
+    if fixed is None:
+        return lines
+    lines.append(labelled("when", fixed.c1_when_case or "not settled"))
+    act = quoted(fixed.c2_user_action_name) if fixed.c2_user_action_name else "not settled"
+    lines.append(labelled("act", act + (f" ({source_words(fixed.c2_source)})" if fixed.c2_source else "")))
+    match = getattr(fixed.c3_match, "approved", None)
+    if match is not None:
+        lines.append(labelled("tool gate", "opened" if match else "shut", "good" if match else "ask"))
+    return lines
+
+
+def _row(field: FieldState) -> tuple[Line, ...]:
+    name = line(visible(field.name), "strong")
+    if field.status == "unknown":
+        route = ROUTES.get(field.route or "", "")
+        return name, line("unknown", "ask"), line(), line(), line(f"{why_unknown(field.note)}; {route}".rstrip("; "))
+    value = line("none" if field.status == "null" else value_text(field.value), "good")
+    where = source_words(field.source, field.origin)
+    if field.origin_source not in (None, field.source):
+        where += f", first from {source_words(field.origin_source)}"
+    return name, line(field.status), value, line(where), line(_evidence(field))
+
+
+def _evidence(field: FieldState) -> str:
+    evidence = field.evidence
+    if evidence is None:
+        return ""
+    parts = evidence.parts or (evidence,)
+    texts = [f"{quoted(part.matched_text)} read as {part.normaliser.replace('_', ' ')}" for part in parts]
+    also = "; also in text the user did not write" if "also_untrusted" in evidence.flags else ""
+    return ", ".join(texts) + (f" ({evidence.rule})" if evidence.rule else "") + also
+
+
+def _mentions(field: FieldState) -> list[Line]:
+    """Return the user's own words that came near; never what the model proposed."""
+    lines = []
+    for mention in field.mentions:
+        points = code_points(mention.matched_text) if "confusable" in mention.flags else ""
+        near = f"near {visible(field.name)}: the user wrote {quoted(mention.matched_text)}"
+        lines.append(line(f"  {near}" + (f" ({points})" if points else ""), "dim"))
+    return lines
+
+
+def _asked(record: Record, question: Question | None, answers: Sequence[Answer]) -> list[Line]:
+    lines: list[Line] = []
+    if question is not None:
+        lines.append(labelled("question", f"{question.question_id}: {visible(question.message)}"))
+    elif record.question_id:
+        lines.append(labelled("question", record.question_id))
+    for answer in answers:
+        names = ", ".join(map(visible, [*answer.values, *answer.items] or ["the act, said again"]))
+        who = f"{visible(answer.person)} by {visible(answer.channel)} at {_moment(answer.answered_at)}"
+        lines.append(labelled("answered", f"{names}: {who}"))
+    return lines
+
+
+def _step(record: Record) -> Line:
+    outcome = record.outcome
+    said = ""
+    if outcome is not None:
+        told = (outcome.error, outcome.settled_as, outcome.by and f"by {outcome.by}", outcome.evidence)
+        said = "; ".join(visible(text) for text in told if text)
+    return (
+        Piece(f"  {_moment(record.timestamp)}  "),
+        Piece(f"{DECISIONS[record.execution_decision]:<22}", "strong"),
+        Piece(said),
+    )
+
+
+def _moment(text: str) -> str:
+    return text[:19].replace("T", " ") + " UTC" if text.endswith("+00:00") else text

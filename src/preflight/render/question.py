@@ -1,0 +1,38 @@
+"""A question as it is put to a person: what is missing, in which form, and nothing that suggests an answer (R-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from preflight.model.question import AskedItem, AskedSlot, Question
+from preflight.render.phrases import why_unknown
+from preflight.render.schema import wanted
+from preflight.render.styled import Block, Line, Piece, labelled, line
+from preflight.render.visible import visible
+
+
+def asked(question: Question) -> list[Block]:
+    """Return the question with every slot and item that is open."""
+    lines: list[Block] = [(Piece("?  ", "ask"), Piece(visible(question.message), "strong"))]
+    for slot in question.slots:
+        lines += _slot(slot)
+    lines += [_item(item) for item in question.items]
+    lines.append(labelled("   id", question.question_id, "dim"))
+    lines.append(labelled("   for", f"{visible(question.user_id)}, open until {question.expires_at[:16]} UTC", "dim"))
+    return lines
+
+
+def _slot(slot: AskedSlot) -> list[Line]:
+    form = wanted(slot.schema, nullable=slot.nullable)
+    lines: list[Line] = [(Piece("   "), Piece(visible(slot.name), "strong"), Piece(f": {form}"))]
+    if slot.note is not None:
+        lines.append(line(f"      {why_unknown(slot.note)}", "dim"))
+    described = slot.schema.get("description") if isinstance(slot.schema, Mapping) else None
+    if isinstance(described, str) and described:
+        lines.append(line(f"      the tool's own description: {visible(described)}", "dim"))
+    return lines
+
+
+def _item(item: AskedItem) -> Line:
+    what = visible(item.description) or "please confirm"
+    return (Piece("   "), Piece(visible(item.id), "strong"), Piece(f": {what} (confirmed by exactly `true`)"))
