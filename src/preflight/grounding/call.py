@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from preflight.grounding import content, cues, spans_of_time
+from preflight.grounding import content, cues, enumeration, spans_of_time
 from preflight.grounding.absence import why_absent
 from preflight.grounding.findings import Context, Finding, Target
 from preflight.grounding.index import index_of
@@ -25,7 +25,7 @@ _MAX_SHOWN = 4
 _SWAP_MARGIN = 1.01
 _COUNTABLE = frozenset(("number", "number_scaled", "number_words", "exact"))
 # The reason that is told when several mentions of a value failed for different reasons.
-_REASONS = ("superseded", "negated", "ambiguous", "swapped", "shared_span", "derived", "carried", "weak", "confusable")
+_REASONS = ("incomplete", "superseded", "negated", "ambiguous", "swapped", "shared_span", "derived", "carried", "weak", "confusable")
 
 
 class Work(msgspec.Struct):
@@ -53,6 +53,7 @@ def ground_call(segments: Sequence[Segment], targets: Sequence[Target], context:
     spans_of_time.ends(every, places, context)
     _check_swaps(every, places)
     spans_of_time.check_order(every)
+    _check_lists(jobs, places)
     return {target.name: _finding(target, jobs[target.name], segments, places) for target in targets}
 
 
@@ -167,6 +168,17 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
         work = numbers[at]
         work.refused.append(("swapped", work.chosen))  # type: ignore[arg-type]
         work.chosen, work.reason = None, "swapped"
+
+
+def _check_lists(jobs: Mapping[str, list[Work] | None], places: Sequence[Place]) -> None:
+    """A list of which the user named one more is not the user's list: asked about (R-52)."""
+    by_index = {place.segment_index: place for place in places}
+    for job in jobs.values():
+        chosen = [work.chosen for work in job or () if work.chosen and work.leaf.pointer]
+        if job and len(chosen) == len(job) and enumeration.goes_on(chosen, by_index):
+            for work in job:
+                work.refused.append(("incomplete", work.chosen))  # type: ignore[arg-type]
+                work.chosen, work.reason = None, "incomplete"
 
 
 def _form(work: Work, places: Sequence[Place]) -> str | None:

@@ -188,7 +188,7 @@ def _share_years(text: str, found: list[Mention]) -> list[Mention]:
 def _relative(text: str, language: str) -> Iterator[Mention]:
     for match in _RELATIVE.finditer(text):
         name = match[0].lower()
-        if LANGUAGE_OF_DAY.get(name, language) == language and not _is_morning(text, match, language):
+        if LANGUAGE_OF_DAY.get(name, language) == language and not _is_morning(text, match):
             yield Mention(*match.span(), ("rel", RELATIVE_DAYS[name]), "date_relative")
     for pattern in (_WEEKDAY, _CJK_WEEKDAY):
         for match in pattern.finditer(text):
@@ -203,10 +203,11 @@ def _relative(text: str, language: str) -> Iterator[Mention]:
         yield Mention(*match.span(), ("shift", direction * int(match["n"]), _CJK_UNITS[match["u"]]), "date_relative")
 
 
-def _is_morning(text: str, match: re.Match[str], language: str) -> bool:
+def _is_morning(text: str, match: re.Match[str]) -> bool:
     """`por la mañana`, `am Morgen`: a part of the day, not tomorrow."""
     before = text[max(0, match.start() - 4) : match.start()].lower()
-    return (match[0].lower() == "mañana" and before.endswith(" la ")) or (language == "de" and before.endswith(("am ", "jeden ")))
+    name = match[0].lower()
+    return (name == "mañana" and before.endswith(" la ")) or (name == "morgen" and before.endswith(("am ", "den ")))
 
 
 def _which(match: re.Match[str]) -> str:

@@ -192,7 +192,9 @@ def _name_spans(name: str, place: Place) -> Iterator[tuple[int, int]]:
     """Where a name stands; short ones as written, in capitals, and symbols beside a number."""
     if len(name) < 4 or not name[0].isalnum():
         if name[0].isalnum() or name[0] not in "$€£¥₩₹":
-            yield from (span for span in place.index.exact(name if name[:1].isupper() or not name.isascii() else name.upper()))
+            if name.islower() and len(name) == 3:  # `yen`, `won`
+                yield from place.index.words.find((name,))
+            yield from place.index.exact(name if name[:1].isupper() or not name.isascii() else name.upper())
             return
         at = place.index.text.find(name)
         if at >= 0:

@@ -22,13 +22,15 @@ _TO = frozenset("to destination dest arrival end until recipient receiver target
 _AFTER_FROM = re.compile(r"\b(?:from|between|von|desde|de|du|ab)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE)
 _AFTER_TO = re.compile(r"\b(?:to|into|until|till|and|nach|bis|hasta|hacia|à|au|vers)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE)
 _PAIR = 80
-_GENERIC = frozenset("number count limit num n quantity qty amount total top max maximum min minimum size results result k".split())
+_GENERIC = frozenset("number count limit num n quantity qty amount total top max maximum min minimum size results result k quantities amounts counts numbers".split())
 _PEOPLE = frozenset(cue_key(word) for word in "guest guests people person persons adults adult diners party seats seat attendees participants passengers travelers travellers members players".split())
 _COUNTED = frozenset("people children men women kids persons feet".split())
+_SHORT = 10
 _LONG_TEXT = 1000
 _NUMBERS = frozenset(("number", "number_scaled", "number_words", "number_loose", "percent", "unit", "ordinal", "ordinal_words"))
 _ONE_BEFORE = re.compile(r"\b(?:this|that|no|any|some|the|another|each|which|every|other|new)\s$", re.IGNORECASE)
 _ONE_AFTER = re.compile(r"\s(?:of|thing|that|who|which|way|more|another|day)\b|\s?[,.;!?]|\s?$", re.IGNORECASE)
+_NAME = re.compile(r"\b[A-Z][^\W\d_]+")
 _TOKEN = re.compile(r"[^\s,;()<>\"'“”]+")
 
 
@@ -69,7 +71,7 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
         return "superseded"
     if _open(leaf, found, place):
         return "ambiguous"
-    if _short(leaf, found, place, places):
+    if counts_another(leaf, found, place) or _short(leaf, found, place, places):
         return "weak"
     return "swapped" if wrong_end(leaf, found, place) else None
 
@@ -129,6 +131,8 @@ def _open(leaf: Leaf, found: Evidence, place: Place) -> bool:
     if sort in ("email", "code", "path"):
         text = place.index.text
         others = [token.span() for token in _TOKEN.finditer(text, max(0, found.start - 64), min(len(text), found.end + 64)) if shape(token[0].rstrip(".!?:")) == sort and token.start() != found.start]
+    if sort == "words" and not leaf.field.members and found.matched_text[:1].isupper():
+        others = [word.span() for word in _NAME.finditer(place.index.text, max(0, found.start - 24), min(len(place.index.text), found.end + 40)) if word.end() <= found.start or word.start() >= found.end]
     return bool(others) and language_cues.open_choice(found, place, others)
 
 
@@ -137,14 +141,12 @@ def _short(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -
     if found.normaliser not in _NUMBERS or found.normaliser in ("unit", "percent"):
         return False
     value = as_decimal(leaf.value)
-    if value is None or abs(value) >= 10 or value != value.to_integral_value():
+    if value is None or abs(value) >= _SHORT or value != value.to_integral_value():
         return False
     cued = cues.score(leaf.field, found, place) > 0
     if cued:
         return False
     if "perhaps_time" in found.flags or _is_pronoun(found, place):
-        return True
-    if counts_another(leaf, found, place):
         return True
     return sum(len(other.index.text) for other in places) > _LONG_TEXT
 
@@ -159,17 +161,24 @@ def _is_pronoun(found: Evidence, place: Place) -> bool:
 
 def counts_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
     """`3 kids` for a field that counts rooms."""
-    own = set(leaf.field.words)
-    if own <= _GENERIC or not any(word.endswith("s") and len(word) > 3 for word in own - _GENERIC):
+    value = as_decimal(leaf.value)
+    if found.normaliser not in ("number", "number_words") or value is None or abs(value) >= _SHORT:
+        return False
+    names = set(leaf.field.words) - _GENERIC
+    if not any(_plural(word) for word in names):
         return False
     text, index = place.index.text, place.index.words
     at = index.at(found.end)
     if at >= len(index.words) or unit_after(text, found.end):
         return False
     word = index.words[at]
-    if text[found.end : index.span(at)[0]].strip(" -") or word in STOP or not (word.endswith("s") or word in _COUNTED):
+    if text[found.end : index.span(at)[0]].strip(" -") or word in STOP or not (_plural(word) or word in _COUNTED):
         return False
     return cue_key(word) not in leaf.field.cues and not (cue_key(word) in _PEOPLE and not _PEOPLE.isdisjoint(leaf.field.cues))
+
+
+def _plural(word: str) -> bool:
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("us", "ss", "is")) and word not in ("units", "times")
 
 
 def wrong_end(leaf: Leaf, found: Evidence, place: Place) -> bool:

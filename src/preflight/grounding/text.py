@@ -15,7 +15,7 @@ _SINGLETONS = frozenset("\u2126\u212a\u212b")
 _JOINING_MARKS = frozenset(("Mn", "Mc", "Me"))
 _TRAILING = frozenset(".,;:!?)]}>'\"`“”‘’«»…。、，！？）」』")
 _QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "«": "»", "「": "」"}
-_SEPARATORS = frozenset(",;()[]{}<>\"`“”‘’«»…!?。、，！？（）「」『』|—–*")
+_SEPARATORS = frozenset(",;()[]{}<>\"`“”‘’«»…。、，！？（）「」『』|—–*")
 
 
 @lru_cache(maxsize=4096)
