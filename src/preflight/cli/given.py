@@ -44,10 +44,10 @@ def prompted_values(question: Question, ask: Callable[[str], str] = input) -> di
                 break
             except AnswerRefused as fault:
                 print(f"   {visible(str(fault))}")  # noqa: T201  said to the person who types
-    for item in question.items:
-        text = ask(f"   {visible(item.id)} (`true` confirms): ").strip()
-        if text:
-            said[item.id] = _confirmed(item.id, text)
+    approvals = [slot.confirm for slot in question.slots if slot.confirm is not None and slot.name not in said]
+    for name in (*approvals, *(item.id for item in question.items)):
+        if text := ask(f"   {visible(name)} (`true` confirms): ").strip():
+            said[name] = _confirmed(name, text)
     return said
 
 
@@ -76,7 +76,8 @@ def _check_asked(question: Question, name: str) -> None:
 def _asked(question: Question) -> list[str]:
     if question.kind == "restatement":
         return [RESTATEMENT]
-    return [*(slot.name for slot in question.slots), *(item.id for item in question.items)]
+    approvals = (slot.confirm for slot in question.slots if slot.confirm is not None)
+    return [*(slot.name for slot in question.slots), *approvals, *(item.id for item in question.items)]
 
 
 def _read(question: Question, name: str, text: str) -> object:

@@ -64,6 +64,9 @@ def _open(gate: Gate) -> list[str]:
         f"`{visible(item.id)}` verified: {ROUTES.get(item.route or '', 'open')}"
         for item in gate.unverified_checklist or ()
     ]
+    texts += [
+        f"condition `{visible(c.id)}` known: {ROUTES.get(c.route or '', 'open')}" for c in gate.unknown_conditions
+    ]
     for branch in gate.branches:
         options = " or ".join("+".join(map(visible, option)) or "nothing" for option in branch.branch_options)
         texts.append(f"values that choose one of the tool's alternatives: {options}")

@@ -12,6 +12,7 @@ from preflight.render.phrases import DECISIONS, ROUTES, source_words, why_unknow
 from preflight.render.record import (
     all_fields,
     checklist_lines,
+    condition_lines,
     headline,
     left_out,
     tool_words,
@@ -19,6 +20,7 @@ from preflight.render.record import (
 )
 from preflight.render.styled import Block, Line, Piece, Table, labelled, line
 from preflight.render.visible import code_points, quoted, value_text, visible
+from preflight.render.words import leaves
 
 
 def explanation(
@@ -33,7 +35,12 @@ def explanation(
     if fields := all_fields(record):
         blocks += [line(), Table(("slot", "state", "value", "source", "evidence"), tuple(map(_row, fields)))]
         blocks += [line_ for field in fields for line_ in _mentions(field)]
-    blocks += [*checklist_lines(record.user_checklist or ()), *left_out(record), *_asked(record, question, answers)]
+    blocks += [
+        *checklist_lines(record.user_checklist or ()),
+        *condition_lines(record.conditions),
+        *left_out(record),
+        *_asked(record, question, answers),
+    ]
     if len(steps) > 1:
         blocks += [line(), line("what happened", "strong"), *map(_step, steps)]
     return [*blocks, line(), line("what would have changed the outcome", "strong"), *would_have_changed(steps)]
@@ -91,8 +98,7 @@ def _evidence(field: FieldState) -> str:
     evidence = field.evidence
     if evidence is None:
         return ""
-    parts = evidence.parts or (evidence,)
-    texts = [f"{quoted(part.matched_text)} read as {part.normaliser.replace('_', ' ')}" for part in parts]
+    texts = [f"{quoted(leaf.matched_text)} read as {leaf.normaliser.replace('_', ' ')}" for leaf in leaves(evidence)]
     also = "; also in text the user did not write" if "also_untrusted" in evidence.flags else ""
     return ", ".join(texts) + (f" ({evidence.rule})" if evidence.rule else "") + also
 

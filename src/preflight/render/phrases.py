@@ -40,6 +40,7 @@ _WHY = {
     "derived": "it can only be worked out from the user's words, not read there",
     "carried": "the user said it only in an earlier request",
     "weak": "the user's words only come near",
+    "needs_confirmation": "a model wrote this text; the user has not approved it",
     "empty": "an empty value proves nothing",
     "none_given": "the user said that there is none, and the tool requires it",
     "model_written": "the user has not confirmed this text",

@@ -9,6 +9,7 @@ import msgspec
 from preflight import codec
 from preflight.model.question import Question
 from preflight.model.record import Record
+from preflight.render.schema import without_suggestions
 
 
 def public(record: Record) -> dict[str, Any]:
@@ -23,4 +24,6 @@ def public_question(question: Question) -> dict[str, Any]:
     """Return a question without the request that is kept to repeat the run: it holds the model's proposals (R-9)."""
     shape: dict[str, Any] = msgspec.json.decode(codec.encode(question))
     shape.pop("request", None)
+    for slot in shape.get("slots", ()):
+        slot["schema"] = without_suggestions(slot.get("schema"))
     return shape

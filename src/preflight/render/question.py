@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import UNSET
+
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.render.phrases import why_unknown
 from preflight.render.schema import wanted
 from preflight.render.styled import Block, Line, Piece, labelled, line
-from preflight.render.visible import visible
+from preflight.render.visible import value_text, visible
 
 
 def asked(question: Question) -> list[Block]:
@@ -30,9 +32,16 @@ def _slot(slot: AskedSlot) -> list[Line]:
     described = slot.schema.get("description") if isinstance(slot.schema, Mapping) else None
     if isinstance(described, str) and described:
         lines.append(line(f"      the tool's own description: {visible(described)}", "dim"))
+    if slot.choices:  # flat, in the provider's order, none marked
+        lines.append(line("      the user's words fit each of these:"))
+        lines += [line(f"      - {value_text(choice)}") for choice in slot.choices]
+    if slot.confirm is not None:  # approved as it is shown, whole
+        lines.append(line(f"      it would be: {value_text(slot.shown)}"))
+        lines.append(line(f"      exactly `{visible(slot.confirm)}=true` approves it; another text replaces it"))
     return lines
 
 
 def _item(item: AskedItem) -> Line:
     what = visible(item.description) or "please confirm"
-    return (Piece("   "), Piece(visible(item.id), "strong"), Piece(f": {what} (confirmed by exactly `true`)"))
+    shown = "" if item.shown is UNSET else f": {value_text(item.shown)}"
+    return (Piece("   "), Piece(visible(item.id), "strong"), Piece(f": {what}{shown} (confirmed by exactly `true`)"))

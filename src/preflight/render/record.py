@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from preflight.model.checklist import ItemState
+from preflight.model.condition import ConditionState
 from preflight.model.record import Record
 from preflight.model.slot import FieldState
 from preflight.render.phrases import DECISIONS, source_words, why_unknown
@@ -29,6 +30,7 @@ def summary(record: Record) -> list[Block]:
     if fields:
         lines += [line(), slot_table(fields)]
     lines += checklist_lines(record.user_checklist or ())
+    lines += condition_lines(record.conditions)
     lines += left_out(record)
     return lines
 
@@ -110,6 +112,18 @@ def checklist_lines(items: Sequence[ItemState]) -> list[Line]:
         how = source_words(item.source) if done else visible(item.note or "not verified in this run")
         text = visible(item.description or item.id)
         lines.append((Piece("  [x] " if done else "  [ ] ", "good" if done else "ask"), Piece(f"{text}: {how}")))
+    return [line(), *lines] if lines else []
+
+
+def condition_lines(conditions: Sequence[ConditionState]) -> list[Line]:
+    """Return the conditions and what came of checking them, with who declared them (R-62)."""
+    marks: dict[str, tuple[str, Style]] = {"met": ("[x]", "good"), "unmet": ("[!]", "bad"), "unknown": ("[ ]", "ask")}
+    lines = []
+    for condition in conditions:
+        mark, style = marks[condition.status]
+        note = f": {visible(condition.note)}" if condition.note else ""
+        text = f"{visible(condition.description or condition.id)} ({condition.declared_by}): {condition.status}{note}"
+        lines.append((Piece(f"  {mark} ", style), Piece(text)))
     return [line(), *lines] if lines else []
 
 

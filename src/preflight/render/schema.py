@@ -28,6 +28,8 @@ _BOUNDS = {
     "maxItems": "at most {} entries",
     "pattern": "matching {}",
 }
+_SUGGESTIONS = frozenset({"default", "example", "examples"})
+_BY_NAME = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _FORMATS = {"date": "YYYY-MM-DD", "date-time": "date and time with offset, ISO 8601", "time": "hh:mm:ss with offset"}
 
 
@@ -46,6 +48,27 @@ def types_of(schema: object) -> frozenset[str]:
         if isinstance(branches, list | tuple):
             found = found.union(*map(types_of, branches))
     return found
+
+
+def without_suggestions(schema: object) -> object:
+    """Return a schema without its defaults and examples: they would suggest an answer (R-9, R-37)."""
+    if isinstance(schema, list):
+        return [without_suggestions(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: value for key, value in schema.items() if key not in _SUGGESTIONS}
+    return {key: _named(value) if key in _BY_NAME else _inside(key, value) for key, value in kept.items()}
+
+
+def _named(schemas: object) -> object:
+    """Go on inside schemas that stand under names of their own: a property may be called `default`."""
+    if not isinstance(schemas, dict):
+        return schemas
+    return {name: without_suggestions(schema) for name, schema in schemas.items()}
+
+
+def _inside(key: str, value: object) -> object:
+    return value if key in ("enum", "const") else without_suggestions(value)
 
 
 def wanted(schema: object, *, nullable: bool = False) -> str:

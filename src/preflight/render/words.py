@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from preflight.model.evidence import Evidence
 from preflight.model.instruction import Segment
 from preflight.model.slot import FieldState
 from preflight.render.styled import Line, Piece, line
@@ -38,15 +39,20 @@ def said(segments: Sequence[Segment], fields: Sequence[FieldState]) -> list[Line
 
 
 def _marks(field: FieldState, segment: int) -> list[Mark]:
-    evidence = field.evidence
-    if evidence is None:
+    if field.evidence is None:
         return []
-    places = evidence.parts or (evidence,)
     return [
         Mark(place.start, place.end, f"{field.name}{place.pointer}")
-        for place in places
+        for place in leaves(field.evidence)
         if place.segment_index == segment
     ]
+
+
+def leaves(evidence: Evidence) -> list[Evidence]:
+    """Return the places of a value leaf by leaf; a derivation counts as one place, whatever it starts from."""
+    if not evidence.parts or any(part.pointer.startswith("#") for part in evidence.parts):
+        return [evidence]
+    return [leaf for part in evidence.parts for leaf in leaves(part)]
 
 
 def marked(text: str, marks: Sequence[Mark]) -> list[Line]:
