@@ -15,6 +15,7 @@ from preflight.codec import encode
 from preflight.errors import NotExecutable, ProviderError, StorageError
 from preflight.ids import new_id
 from preflight.limits import Limits
+from preflight.model.condition import ConditionState
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
 from preflight.ports import Clock, Storage
@@ -25,11 +26,28 @@ AsyncCall = Callable[[ToolCall], Awaitable[object]]
 META_KEY = "preflight/decision"
 
 
+def never(record: Record, condition: ConditionState) -> bool:  # noqa: ARG001  there is nothing to check with
+    """Confirm no condition: what may have changed meanwhile does not start."""
+    return False
+
+
+Recheck = Callable[[Record, ConditionState], bool]
+"""Checks a condition of a stored decision again; only exactly True says that it holds."""
+
+
 class Executor:
     """Starts recorded decisions, each at most once."""
 
-    def __init__(self, storage: Storage, clock: Clock, limits: Limits, rules_digest: Callable[[], str | None]) -> None:
-        """Read records from `storage`; `rules_digest` names the rules in force now."""
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        limits: Limits,
+        rules_digest: Callable[[], str | None],
+        recheck: Recheck = never,
+    ) -> None:
+        """Read records from `storage`; `rules_digest` names the rules in force now, `recheck` checks again."""
+        self._recheck = recheck
         self._storage = storage
         self._clock = clock
         self._limits = limits
@@ -73,7 +91,7 @@ class Executor:
             return Refused("unreadable", str(fault))
         if stored is None:
             return Refused("not_found", f"no record has the id `{decision_id}`")
-        if refusal := self._refusal(stored.record, tool):
+        if refusal := self._refusal(stored.record, tool) or self._stale(stored.record):
             return Refused(*refusal, stored.record)
         started = self._step(stored.record, "executing", None)
         taken = self._storage.claim(started)
@@ -132,6 +150,18 @@ class Executor:
             return "tool_changed", f"the tool is not the one {name} was made for; check the call again"
         if record.rules_digest != self._rules_digest():
             return "rules_changed", f"the rules changed since {name} was made; check the call again"
+        return None
+
+    def _stale(self, record: Record) -> tuple[RefusalCode, str] | None:
+        """Check again what was found true too long ago, and say which of it no longer holds (R-74)."""
+        now = self._clock.now()
+        for condition in record.conditions:
+            age = now - seconds_of(condition.checked_at) if condition.max_age_seconds is not None else 0
+            if condition.max_age_seconds is None or age <= condition.max_age_seconds:
+                continue
+            if self._recheck(record, condition) is not True:  # R-5
+                why = condition.note or condition.description or "it is not known to hold"
+                return "condition_unmet", f"condition `{condition.id}` does not hold any more: {why}"
         return None
 
     def _lost(self, record: Record) -> Refused:

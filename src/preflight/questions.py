@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+from msgspec import UNSET
+
 from preflight.clock import iso, seconds_of
+from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.schema import compile_schema
 from preflight.core.wording import message_for
 from preflight.errors import AnswerRefused
 from preflight.ids import new_id
 from preflight.limits import Limits
 from preflight.model.decision import Gate
-from preflight.model.json_value import freeze, thaw
+from preflight.model.json_value import confirmation_id, freeze, thaw
 from preflight.model.question import Answer, AskedItem, AskedSlot, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
@@ -29,9 +33,10 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
     gate = record.gate
     assert gate is not None  # noqa: S101  an ask always has a gate
     restate = message_for(gate.kind)
+    asked, items = _asked_slots(record, gate, slots), _asked_items(record, gate)
     return Question(
         question_id=new_id(),
-        kind="restatement" if restate else "value",
+        kind="restatement" if restate else "value" if asked or not items else "confirmation",
         decision_id=record.decision_id,
         scope=record.scope,
         user_id=record.user_id,
@@ -39,27 +44,38 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
         created_at=iso(now),
         expires_at=iso(now + limits.question_seconds),
         call_id=record.call_id,
-        slots=_asked_slots(gate, slots),
-        items=_asked_items(record, gate),
+        slots=asked,
+        items=items,
         request=kept,
     )
 
 
-def _asked_slots(gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:
+def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:
+    choices = {state.name: state.choices for state in (*(record.fields or ()), *record.extra_fields)}
     notes = {field.name: field.note for field in gate.unknown_fields or () if field.route == "ask_user"}
     for branch in gate.branches:  # any of the alternatives may be answered
         notes |= {name: None for option in branch.branch_options for name in option if name not in notes}
-    return tuple(
-        AskedSlot(name, thaw(slots[name].schema), note, slots[name].nullable)
-        for name, note in notes.items()
-        if name in slots
-    )
+    return tuple(_asked_slot(slots[name], note, choices.get(name, ())) for name, note in notes.items() if name in slots)
+
+
+def _asked_slot(slot: Slot, note: str | None, choices: tuple[object, ...]) -> AskedSlot:
+    asked = AskedSlot(slot.name, thaw(slot.schema), note, slot.nullable, choices)
+    if note != NEEDS_CONFIRMATION or slot.claim is UNSET:
+        return asked
+    key = confirmation_id(slot.name, slot.claim)  # text the model may write is shown to be approved
+    return msgspec.structs.replace(asked, shown=thaw(slot.claim), confirm=key)
 
 
 def _asked_items(record: Record, gate: Gate) -> tuple[AskedItem, ...]:
     described = {item.id: item.description for item in record.user_checklist or ()}
     open_items = [item for item in gate.unverified_checklist or () if item.route == "ask_user"]
-    return tuple(AskedItem(item.id, described.get(item.id, ""), item.note) for item in open_items)
+    items = [AskedItem(item.id, described.get(item.id, ""), item.note) for item in open_items]
+    values = {state.name: state.value for state in (*(record.fields or ()), *record.extra_fields)}
+    for condition in record.conditions:
+        if condition.status == "unknown" and condition.route == "ask_user" and not condition.missing:
+            shown = values.get(condition.slot, UNSET) if condition.slot else UNSET
+            items.append(AskedItem(condition.id, condition.description, condition.note, thaw(shown)))
+    return tuple(items)
 
 
 class Questions:
@@ -109,7 +125,7 @@ def _checked(question: Question, given: Mapping[str, object], *, person: str, ch
             restatement=_restated(given),
         )  # fmt: skip
     slots = {slot.name: slot for slot in question.slots}
-    items = {item.id for item in question.items}
+    items = {item.id for item in question.items} | {slot.confirm for slot in question.slots if slot.confirm}
     if stray := sorted(given.keys() - slots.keys() - items):
         message = f"`{stray[0]}` was not asked; asked are {', '.join(f'`{n}`' for n in (*slots, *sorted(items)))}"
         raise AnswerRefused(message)

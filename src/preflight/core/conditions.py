@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping
 from preflight.core.needs import Need
 from preflight.core.schema import Walked
 from preflight.model.condition import ConditionState
-from preflight.model.json_value import is_object, value_digest
+from preflight.model.json_value import confirmation_id, is_object
 from preflight.model.request import Request
 from preflight.model.rules import ConditionRule, LimitRule
 from preflight.model.slot import FieldState, Route
@@ -37,11 +37,6 @@ def check(request: Request, walked: Walked, *, provider: bool) -> Generator[Need
             outcome = yield Need("check_condition", (rule, request, walked.arguments), rule.id)
             states.append(_state(rule, outcome, open_slots, request.utterance.now))
     return tuple(states)
-
-
-def confirmation_id(name: str, value: object) -> str:
-    """Return the id under which a shown value is approved: it dies with the value (R-57)."""
-    return f"confirm/{name}/{value_digest(value)[:16]}"
 
 
 def _confirmations(request: Request, walked: Walked) -> Generator[ConditionState, None, None]:

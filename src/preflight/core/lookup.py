@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
+import msgspec
 from msgspec import UNSET
 
 from preflight.core.needs import Failed, Need
@@ -13,12 +14,15 @@ from preflight.errors import InvalidInput
 from preflight.grounding import Context, support
 from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.instruction import USER
-from preflight.model.json_value import freeze, is_object
+from preflight.model.json_value import confirmation_id, freeze, is_object
 from preflight.model.request import Request
 from preflight.model.slot import SOURCES, FieldState, Route, Slot, Source
 
 ORIGINS = frozenset({"user_answer", "instruction", "pre_set_data", "measured_data"})
 NOTHING = NotGrounded()
+NEEDS_CONFIRMATION = "needs_confirmation"
+"""The reason of a slot whose text the model wrote and the user has not approved (R-57)."""
+_WORDS: Mapping[str, object] = {"type": "string"}
 _PERSONAL = frozenset({"user_answer", "instruction", "pre_set_data"})
 
 
@@ -56,6 +60,8 @@ class Lookup:
             found = self._set_before(slot)
         if found is None and "measured_data" in sources:
             found = self._measured(slot, (yield Need("measure_from_environment", (slot, self.request), slot.name)))
+            if type(found) is NotGrounded:
+                why, found = found, None
         if found is None and "prior_state" in sources:
             found = self._inherited(slot)
         state = self._unknown(slot, why, sources) if found is None else found
@@ -77,7 +83,7 @@ class Lookup:
 
     def _said(self, slot: Slot, named: object) -> FieldState | NotGrounded:
         if type(named) is NotGrounded:
-            return named
+            return self._approved(slot) or named if named.reason == NEEDS_CONFIRMATION else named
         if type(named) is Failed or not (named is None or isinstance(named, Mapping | Located)):
             return self._failed(slot, "extract_from_instruction")
         place = None if named is None else located(named)
@@ -92,6 +98,15 @@ class Lookup:
             return NotGrounded(evidence.grade, (evidence,))
         return self._known(slot, place.value, "instruction", evidence=evidence)
 
+    def _approved(self, slot: Slot) -> FieldState | None:
+        """Text that the model may write is known once the user approved exactly it, as shown (R-57)."""
+        if slot.claim is UNSET:
+            return None
+        if self.rules.field(slot.name).unconfirmed == "allow":  # waived by the adopter's own rule
+            return self._known(slot, slot.claim, "pre_set_data", "rules")
+        approved = self.request.checklist_answers.get(confirmation_id(slot.name, slot.claim)) is True
+        return self._known(slot, slot.claim, "user_answer") if approved else None
+
     def _set_before(self, slot: Slot) -> FieldState | None:
         wrapper, inner = nearest(self.request.pre_set_data, slot.path)
         if not is_object(wrapper) or wrapper.get("trust") != USER:
@@ -100,13 +115,22 @@ class Lookup:
         value = descend(wrapper.get("value", UNSET), inner)
         return self._found(slot, value, "pre_set_data", origin if type(origin) is str else None)
 
-    def _measured(self, slot: Slot, measured: object) -> FieldState | None:
+    def _measured(self, slot: Slot, measured: object) -> FieldState | NotGrounded | None:
         if type(measured) is Failed:
             return self._failed(slot, "measure_from_environment")
+        if type(measured) is NotGrounded:
+            return measured  # R-58: the user's words select several rows
         if not is_object(measured) or measured.get("valid") is not True:
             return None  # R-15
         by = measured.get("by")
-        return self._found(slot, measured.get("value", UNSET), "measured_data", by if type(by) is str else None)
+        found = self._found(slot, measured.get("value", UNSET), "measured_data", by if type(by) is str else None)
+        words = measured.get("selected_by")
+        if found is None or words is None:
+            return found
+        # R-58, R-3: the words that select the row are read where they are said to stand
+        place = words if type(words) is Located else located(words)
+        evidence = place and support(self.request.segments or (), place, _WORDS, self.context)
+        return msgspec.structs.replace(found, evidence=evidence) if evidence else None
 
     def _inherited(self, slot: Slot) -> FieldState | None:
         prior = self.prior.get(slot.name)
@@ -153,7 +177,7 @@ class Lookup:
     def _unknown(self, slot: Slot, why: NotGrounded, sources: tuple[Source, ...]) -> FieldState:
         return FieldState(
             slot.name, "unknown", None, None, self.now,
-            note=why.reason, route=_route(sources), mentions=why.mentions,
+            note=why.reason, route=_route(sources), mentions=why.mentions, choices=why.choices,
         )  # fmt: skip
 
 

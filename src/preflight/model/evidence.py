@@ -51,7 +51,9 @@ class NotGrounded(msgspec.Struct, frozen=True, gc=False):
     """The user's words do not confirm the value: why (a short stable code), and words that come near.
 
     `mentions` may be shown in the question as the user's own earlier words, never as a candidate (R-9, R-51).
+    `choices` are what the user's words select where they select several, in the provider's order (R-58).
     """
 
     reason: str | None = None
     mentions: tuple[Evidence, ...] = ()
+    choices: tuple[object, ...] = ()

@@ -100,6 +100,11 @@ def value_digest(value: object) -> str:
     return hashlib.sha256(_ENCODER.encode(thaw(value))).hexdigest()
 
 
+def confirmation_id(name: str, value: object) -> str:
+    """Return the key under which a user approves a shown value: it dies when the value changes (R-57)."""
+    return f"confirm/{name}/{value_digest(value)[:16]}"
+
+
 def is_object(value: object) -> TypeGuard[Mapping[str, object]]:
     """Whether a value is a JSON object: of an exact type, for a look-alike could answer as it likes (R-101)."""
     kind = type(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET
 
 from preflight.model.request import Scope
 
@@ -12,20 +13,28 @@ QuestionKind = Literal["value", "confirmation", "permission", "restatement"]
 
 
 class AskedSlot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One slot that is asked for, with the schema an answer must fit; never with a candidate (R-9)."""
+    """One slot that is asked for, with the schema an answer must fit; never with a candidate (R-9).
+
+    `choices` are the rows that the user's own words select, where they select several (R-58). For text that
+    the model may write, `shown` is what it wrote and `confirm` the key under which the user approves it (R-57).
+    """
 
     name: str
     schema: object
     note: str | None = None
     nullable: bool = False
+    choices: tuple[object, ...] = ()
+    shown: object = UNSET
+    confirm: str | None = None
 
 
 class AskedItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One checklist item that a person is asked to confirm."""
+    """One thing a person is asked to confirm; `shown` is the value that is approved, where it is one (R-57)."""
 
     id: str
     description: str
     note: str | None = None
+    shown: object = UNSET
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

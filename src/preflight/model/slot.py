@@ -40,7 +40,11 @@ class Slot(msgspec.Struct, frozen=True, gc=False):
 
 
 class FieldState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What is recorded of one slot (R-70). `value` is there only when the slot is known or null."""
+    """What is recorded of one slot (R-70). `value` is there only when the slot is known or null.
+
+    `mentions` are the user's own earlier words that come near (R-51); `choices` the measured rows that the
+    user's words select when they select several (R-58).
+    """
 
     name: str
     status: Status
@@ -55,6 +59,7 @@ class FieldState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     route: Route | None = None
     lookup_failed: bool = False
     mentions: tuple[Evidence, ...] = ()
+    choices: tuple[object, ...] = ()
 
     @property
     def settled(self) -> bool:

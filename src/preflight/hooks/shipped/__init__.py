@@ -8,22 +8,25 @@ from types import MappingProxyType
 
 import msgspec
 
-from preflight import grounding
+from preflight import grounding, references
+from preflight.clock import SystemClock
 from preflight.core.checklist import Item
+from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.schema import Plan
 from preflight.core.slots import slots_of
 from preflight.grounding import Context, Finding, Target
 from preflight.hooks.protocol import inline
-from preflight.hooks.shipped import act, mappings, measures, when
+from preflight.hooks.shipped import act, mappings, when
 from preflight.hooks.shipped.mappings import Meaning
-from preflight.hooks.shipped.measures import Measure, ReadTool
+from preflight.hooks.shipped.measures import Measure
+from preflight.measuring import Measurer, ReadTool
 from preflight.model.checklist import Fixed, Match, WhenCase
 from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.request import Request, Scope, Utterance
 from preflight.model.slot import FieldState, Slot
 from preflight.model.tool import Tool
 from preflight.plans import plan_of
-from preflight.ports import Storage
+from preflight.ports import Clock, Storage
 
 Check = Callable[[Request], bool]
 """Verifies a checklist item by measuring: only exactly True verifies."""
@@ -45,12 +48,13 @@ class ShippedHooks:
         measures: Mapping[str, Measure] = MappingProxyType({}),
         read_tool: ReadTool | None = None,
         checks: Mapping[str, Check] = MappingProxyType({}),
+        clock: Clock | None = None,
     ) -> None:
         """Take what the hooks look things up in."""
         self._storage = storage
         self._meanings = tuple(meanings)
-        self._measures = dict(measures)
-        self._read_tool = read_tool
+        self._measures = {name: measure.as_rule(name) for name, measure in measures.items()}
+        self._measurer = Measurer(read_tool, clock or SystemClock())
         self._checks = dict(checks)
         self._grounded: tuple[Request | None, Mapping[str, Finding]] = (None, {})
 
@@ -82,15 +86,18 @@ class ShippedHooks:
         finding = self._findings(request).get(slot.name) or self._alone(slot, request)
         if finding.state == "known" and finding.evidence is not None:
             return _place(slot.claim, finding.evidence)
-        return NotGrounded(finding.reason, finding.mentions)
+        return NotGrounded(NEEDS_CONFIRMATION if finding.state == "confirm" else finding.reason, finding.mentions)
 
     def measure_from_environment(self, slot: Slot, request: Request) -> object:
         """Return what the request measured already, else call the declared read tool."""
         given = request.measured_data.get(slot.name)
-        measure = self._measures.get(slot.name)
-        if given is not None or measure is None or self._read_tool is None:
+        if given is not None:
             return given
-        return measures.read(measure, self._read_tool)
+        rules = request.rules.field(slot.name)
+        if rules.reference is not None:
+            return references.resolve(rules.reference, slot, request, self._measurer, request.user_answers)
+        measure = request.rules.measures.get(rules.measure) if rules.measure else self._measures.get(slot.name)
+        return None if measure is None else self._measurer.read(measure, request.user_answers)
 
     @inline
     def build_action_key(self, request: Request, fixed: Fixed) -> str:
@@ -153,7 +160,7 @@ def _place(value: object, evidence: Evidence) -> Located:
     return Located(value, evidence.segment_index, evidence.start, evidence.end, evidence.pointer, parts)
 
 
-def _fresh(state: FieldState, now: str, carry_seconds: int | None) -> bool:
+def _fresh(state: FieldState, now: str, carry_seconds: float | None) -> bool:
     """Whether a prior value is allowed to be carried and is young enough; `origin` is the time of its run."""
     if carry_seconds is None or state.origin is None or not now:
         return False

@@ -1,0 +1,99 @@
+"""References: the user's words select a measured value, as "the landlord" selects a row of the contacts (R-58)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import UNSET
+
+from preflight import grounding
+from preflight.core.pointer import descend
+from preflight.grounding import Context, Target
+from preflight.measuring import Measurer, steps
+from preflight.model.evidence import Evidence, Located, NotGrounded
+from preflight.model.request import Request
+from preflight.model.rules import MeasureRule, ReferenceRule
+from preflight.model.slot import Slot
+
+_TEXT: Mapping[str, object] = {"type": "string"}
+
+
+def resolve(
+    reference: ReferenceRule, slot: Slot, request: Request, measurer: Measurer, known: Mapping[str, object]
+) -> dict[str, object] | NotGrounded | None:
+    """Return the measured value that the user's words select, as a measurement with the words that select it.
+
+    One selected row: `{valid, value, by, selected_by}`. Several: `NotGrounded` with the choices, flat, in
+    the provider's order. None: no row is selected, or the words that should select one are not the user's.
+    """
+    measure = request.rules.measures[reference.measure]
+    if reference.argument is not None:
+        return _by_argument(reference, slot, request, measurer, (measure, known))
+    found = measurer.read(measure, known)
+    rows = _rows(found["value"], reference)
+    selected = [(i, row, place) for i, row in enumerate(rows) if (place := _spoken(_label(row, reference), request))]
+    if len(selected) == 1:
+        return _measured(*selected[0], reference, found)
+    choices = tuple(_label(row, reference) for _, row, _ in selected)
+    return NotGrounded("several_match", choices=choices) if selected else None
+
+
+def _by_argument(
+    reference: ReferenceRule,
+    slot: Slot,
+    request: Request,
+    measurer: Measurer,
+    declared: tuple[MeasureRule, Mapping[str, object]],
+) -> dict[str, object] | NotGrounded | None:
+    """Ask the provider with the user's own words: the claim counts as words only where the user said it."""
+    measure, known = declared
+    words = _spoken(slot.claim, request)
+    if words is None or reference.argument is None:
+        return None
+    arguments = {**measure.arguments, reference.argument: slot.claim}
+    found = measurer.read(_with_arguments(measure, arguments), known)
+    rows = _rows(found["value"], reference)
+    if len(rows) == 1:
+        return _measured(0, rows[0], words, reference, found)
+    choices = tuple(_label(row, reference) for row in rows)
+    return NotGrounded("several_match", choices=choices) if rows else None
+
+
+def _with_arguments(measure: MeasureRule, arguments: Mapping[str, object]) -> MeasureRule:
+    changed = {name: getattr(measure, name) for name in MeasureRule.__struct_fields__}
+    return MeasureRule(**(changed | {"arguments": arguments}))
+
+
+def _rows(value: object, reference: ReferenceRule) -> tuple[object, ...]:
+    rows = descend(value, steps(reference.rows))
+    return rows if isinstance(rows, tuple) else ()
+
+
+def _label(row: object, reference: ReferenceRule) -> object:
+    return descend(row, steps(reference.match))
+
+
+def _spoken(text: object, request: Request) -> Evidence | None:
+    """Return where the user said `text`, if they did."""
+    if not isinstance(text, str) or not text.strip() or not request.segments:
+        return None
+    utterance = request.utterance
+    context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+    target = Target("reference", _TEXT, text, role="target")
+    finding = grounding.ground_call(request.segments, [target], context)["reference"]
+    return finding.evidence if finding.state == "known" else None
+
+
+def _measured(
+    index: int, row: object, words: Evidence, reference: ReferenceRule, found: Mapping[str, object]
+) -> dict[str, object] | None:
+    value = descend(row, steps(reference.value))
+    if value is UNSET:
+        return None
+    place = Located(_label(row, reference), words.segment_index, words.start, words.end)
+    return {
+        **found,
+        "value": value,
+        "by": f"{found['by']}#{reference.rows}/{index}{reference.value}",
+        "selected_by": place,
+    }
