@@ -116,7 +116,8 @@ class _Parts:
             ready = self._shell.read(given)
         except InvalidInput as fault:
             return self._shell.refuse(given, fault)
-        return self._shell.earlier(ready) or ready
+        earlier = self._shell.earlier(ready)
+        return ready if earlier is None else earlier
 
 
 class Preflight(_Parts):
