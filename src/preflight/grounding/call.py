@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -20,6 +21,9 @@ from preflight.grounding.rules import judge
 from preflight.model.evidence import Evidence
 from preflight.model.instruction import USER, Segment
 
+# A value that stands in many places needs only a few of them.
+_MAX_JUDGED = 24
+_ENOUGH = 4
 _NAME_WORDS = 3
 _MAX_SHOWN = 4
 _SWAP_MARGIN = 1.01
@@ -84,7 +88,9 @@ def _work(target: Target, places: Sequence[Place], context: Context) -> list[Wor
 def _leaf_work(leaf: Leaf, places: Sequence[Place], context: Context) -> Work:
     work = Work(leaf, [], [])
     by_index = {place.segment_index: place for place in places}
-    for found in look_up(leaf.field, leaf.value, places, context):
+    for found in islice(look_up(leaf.field, leaf.value, places, context), _MAX_JUDGED):
+        if len(work.usable) == _ENOUGH:
+            break
         place = by_index[found.segment_index]
         reason = judge(leaf, found, place, places)
         if reason is None:

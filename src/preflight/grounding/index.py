@@ -7,8 +7,10 @@ from bisect import bisect_left
 from datetime import date
 from decimal import Decimal
 from functools import cached_property, lru_cache
+from operator import itemgetter
+from typing import NamedTuple
 
-from preflight.grounding import dates, number_words, numerals, times
+from preflight.grounding import dates, number_words, numerals, times, tokens
 from preflight.grounding.findings import Context
 from preflight.grounding.mention import Mention
 from preflight.grounding.quantities import Quantity, quantities
@@ -16,9 +18,14 @@ from preflight.grounding.quoting import own_words
 from preflight.grounding.text import bounded
 from preflight.grounding.words import Words
 
-MAX_MENTIONS = 50
+MAX_MENTIONS = 24
 _MAX_TRIES = 400
 _MAX_TEXT = 1_000_000
+# How far after a correction the new value may stand, and how many corrections are looked at.
+_REPLACING = 48
+_NEXT_TO = 3
+_MAX_CORRECTIONS = 64
+_AFTER_ITS_VALUE = ("instead", "말고")
 _MAX_RESOLVED = 4096
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 _CORRECTION = re.compile(
@@ -28,12 +35,23 @@ _CORRECTION = re.compile(
 )
 
 
+class Replacement(NamedTuple):
+    """A mention that takes the place of those before `after`."""
+
+    after: int
+    start: int
+    end: int
+    key: object
+
+
 class Index:
     """Mentions of one text in one language. Spans are code points of the text as written."""
 
     def __init__(self, text: str, language: str) -> None:
         self.language = language
         self.text = own_words(text[:_MAX_TEXT])
+        self._replacements: dict[tuple[str, int], Replacement | None] = {}
+        self._places: dict[re.Pattern[str], list[int]] = {}
         self._sorts: dict[str, list[tuple[int, int, object]]] = {}
         self._resolved: dict[tuple[object, Context], tuple[tuple[date, ...], str | None]] = {}
 
@@ -126,6 +144,45 @@ class Index:
     def corrections(self) -> list[tuple[int, int]]:
         """Where the user takes something back."""
         return [match.span() for match in _CORRECTION.finditer(self.text)]
+
+    def has_near(self, pattern: re.Pattern[str], start: int, end: int) -> bool:
+        """Whether a short pattern occurs in a stretch; its places are found once for the whole text."""
+        if pattern not in self._places:
+            self._places[pattern] = [match.start() for match in pattern.finditer(self.text)]
+        places = self._places[pattern]
+        at = bisect_left(places, start)
+        return at < len(places) and places[at] < end
+
+    def taken_back(self, end: int) -> bool:
+        """Whether a correction follows right after this offset, and something after it: `Ana, no, Bob`."""
+        at = bisect_left(self.corrections, (end, end))
+        if at == len(self.corrections) or self.corrections[at][0] - end > _NEXT_TO:
+            return False
+        start, stop = self.corrections[at]
+        return not any(char.isalnum() for char in self.text[end:start]) and bool(self.text[stop : stop + 40].strip(" ,.!"))
+
+    def replacement(self, sort: str, length: int = 0) -> Replacement | None:
+        """The last mention of a sort that a correction puts in the place of earlier ones; of a length, for codes."""
+        key = (sort, length)
+        if key not in self._replacements:
+            found = (self._replaced(sort, length, *cue) for cue in reversed(self.corrections[-_MAX_CORRECTIONS:]))
+            self._replacements[key] = next((replaced for replaced in found if replaced), None)
+        return self._replacements[key]
+
+    def _replaced(self, sort: str, length: int, start: int, end: int) -> Replacement | None:
+        if sort in ("number", "date", "time"):
+            mentions = self.mentions(sort)
+            at = bisect_left(mentions, end, key=itemgetter(0))
+            if at < len(mentions) and mentions[at][0] - end <= _REPLACING:
+                return Replacement(start, *mentions[at])
+            if at and self.text[start:end].lower() in _AFTER_ITS_VALUE and 0 <= start - mentions[at - 1][1] <= _REPLACING // 2:
+                return Replacement(mentions[at - 1][0] - 1, *mentions[at - 1])
+            return None
+        for token in tokens.TOKEN.finditer(self.text, end, end + _REPLACING):
+            word = token[0].rstrip(".!?:")
+            if tokens.shape(word) == sort and length in (0, len(word)):
+                return Replacement(start, token.start(), token.start() + len(word), word)
+        return None
 
     def exact(self, value: str) -> list[tuple[int, int]]:
         """Where the value stands as written, as whole tokens."""

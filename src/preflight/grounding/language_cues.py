@@ -20,6 +20,7 @@ _REFUSER = re.compile(r"not|n['’]t|never|xcept|xclud|instead|rather|than|but|a
 _REFUSED_AFTER = re.compile(r"['\"”]?\s?(?:말고|빼고|제외|ではなく|じゃなくて|以外)")
 _BOUND = re.compile(r"\b(?:not|no|nicht|no)\s(?:more|less|fewer|over|under|above|below|exceed\w*|greater|later|earlier|mehr)\b", re.IGNORECASE)
 _HEDGE = re.compile(r"\b(?:roughly|about|around|approximately|approx\.?|maybe|perhaps|some|circa|ungefähr|etwa|unos|unas|environ|~)\s?$|(?:약|대략|約)\s?$", re.IGNORECASE)
+_OR = re.compile(r"or|oder|ou|또는|아니면|か|または", re.IGNORECASE)
 _OR_AFTER = re.compile(r"[^\W\d_%°]{0,12}[ ]?,?\s?(?:or(?! rather)|oder|ou|또는|아니면|か|または)\s(?:the |on |at |a )?|\s?(?:아니면|또는|か|または)\s?", re.IGNORECASE)
 _OR_BEFORE = re.compile(r"\b(?:or|oder|ou|또는|아니면|または)\s(?:the |on |at |a )?[$€£¥₩]?$|(?:아니면|또는|か|または)\s?$", re.IGNORECASE)
 _WINDOW = 48
@@ -31,7 +32,7 @@ def refused(found: Evidence, place: Place) -> bool:
     before = text[max(0, found.start - _WINDOW) : found.start]
     if _REFUSED_AFTER.match(text, found.end):
         return True
-    match = _REFUSED.search(before) if _REFUSER.search(before) else None
+    match = _REFUSED.search(before) if place.index.has_near(_REFUSER, found.start - _WINDOW, found.start) else None
     return match is not None and not _BOUND.search(before[match.start() :] + found.matched_text[:12])
 
 
@@ -42,6 +43,8 @@ def hedged(found: Evidence, place: Place) -> bool:
 
 def has_choice(found: Evidence, place: Place) -> bool:
     """Whether an `or` stands beside the mention at all."""
+    if not place.index.has_near(_OR, found.start - 24, found.end + 24):
+        return False
     text = place.index.text
     return _OR_AFTER.match(text, found.end) is not None or _OR_BEFORE.search(text, max(0, found.start - 24), found.start) is not None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from preflight.grounding.field import Field
 from preflight.grounding.findings import Context
@@ -17,19 +18,34 @@ from preflight.model.evidence import Evidence
 _DATE_LIKE = re.compile(r"\d{4}-\d\d|\d{1,2}[-/.:]\d{1,2}|\d{1,2}\s?[ap]m|[A-Z][a-z]{2,8}\.? \d|\d [A-Z][a-z]{2}", re.IGNORECASE)
 
 
-def look_up(field: Field, value: object, places: Sequence[Place], context: Context) -> list[Evidence]:
+def look_up(field: Field, value: object, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
     """Every mention of the value that the field's ways of reading find, in the order of the text."""
     if isinstance(value, bool):
-        return [found for place in places for found in read_boolean(field, value, place)]
+        for place in places:
+            yield from read_boolean(field, value, place)
+        return
     number = as_decimal(value)
     if number is not None:
-        found = [mention for place in places for mention in read_number(field, number, place)]
-        return found or [mention for place in places for mention in labelled(field, str(value), place)]
-    if not isinstance(value, str) or not value:
-        return []
+        yield from _number(field, number, value, places)
+    elif isinstance(value, str) and value:
+        yield from _string(field, value, places, context)
+
+
+def _number(field: Field, number: Decimal, value: object, places: Sequence[Place]) -> Iterator[Evidence]:
+    none = True
+    for place in places:
+        for found in read_number(field, number, place):
+            none = False
+            yield found
+    if none:
+        for place in places:
+            yield from labelled(field, str(value), place)
+
+
+def _string(field: Field, value: str, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
     found = [mention for place in places for mention in read_string(field, value, place)]
-    if any(mention.grade == "stated" for mention in found) or not _DATE_LIKE.search(value):
-        return found
-    claim = parse_claim(value, field)
-    moments = list(read_moment(field, claim, places, context)) if claim else []
-    return moments or found
+    moments: list[Evidence] = []
+    if _DATE_LIKE.search(value) and not any(mention.grade == "stated" for mention in found):
+        claim = parse_claim(value, field)
+        moments = list(read_moment(field, claim, places, context)) if claim else []
+    yield from moments or found

@@ -44,6 +44,7 @@ _NATIVE = {
     )
     for word in words.split()
 }
+_MAX_CHARS = 40
 _NATIVE_COUNT = re.compile(rf"(?<![가-힣])({'|'.join(sorted(_NATIVE, key=len, reverse=True))})[ ]?(?=명|개|장|번|잔|권|마리|대|살|달|박|사람|분|병)")
 
 
@@ -153,10 +154,10 @@ def _signed(text: str, mention: Mention) -> Iterator[Mention]:
 def _east_asian(text: str) -> Iterator[Mention]:
     for match in _KANJI.finditer(text):
         follows = text[match.end() : match.end() + 1]
-        if (len(match[0]) > 1 or follows in tuple(_KANJI_COUNTER)) and not _digit_before(text, match.start()):
+        if len(match[0]) <= _MAX_CHARS and (len(match[0]) > 1 or follows in tuple(_KANJI_COUNTER)) and not _digit_before(text, match.start()):
             yield Mention(match.start(), match.end(), Decimal(sino(match[0])), "number_words")
     for match in _HANGUL.finditer(text):
-        if any(char in _TENS or char in _MYRIADS for char in match[0]):
+        if len(match[0]) <= _MAX_CHARS and any(char in _TENS or char in _MYRIADS for char in match[0]):
             yield Mention(match.start(), match.end(), Decimal(sino(match[0])), "number_words")
     for match in _NATIVE_COUNT.finditer(text):
         yield Mention(match.start(), match.end(1), Decimal(_NATIVE[match[1]]), "number_words")

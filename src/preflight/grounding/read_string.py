@@ -13,11 +13,11 @@ from preflight.grounding.quantities import unit_after
 from preflight.grounding.read_number import read_number
 from preflight.grounding.tables.units import UNITS
 from preflight.grounding.text import bounded, has_deceiving, is_cjk, normal
+from preflight.grounding.tokens import identifier_shaped
 from preflight.grounding.words import FUNCTION, STOP, split_plain, split_words, stem
 from preflight.model.evidence import Evidence, Grade
 
 _NUMBER = re.compile(r"(?P<c>[$€£¥₩₹])?\s?(?P<n>[-+]?\d[\d,]{0,40}(?:\.\d{1,40})?)\s?(?P<u>%|°\s?[CFcf]|[^\W\d_]{1,24}(?:/[a-z]+)?)?")
-_IDENTIFIER_CHARS = frozenset("@/\\:#=&?%+$<>^|~")
 _DROPPED = frozenset("_-,.'’\"“”()[]:;!?&/ \t\n–—*`")
 _QUOTES = frozenset("'\"‘“`«「")
 _SPACERS = " -.()/\u00a0"
@@ -53,14 +53,6 @@ def _small_word(value: str) -> bool:
 
 def _quoted(text: str, start: int, end: int) -> bool:
     return start > 0 and text[start - 1] in _QUOTES and end < len(text) and not text[end].isalnum()
-
-
-def identifier_shaped(value: str) -> bool:
-    """Whether the string is an address, a path, a code or a number rather than words (R-47)."""
-    words = value.split()
-    if len(words) > 1:
-        return any(char in "@\\" or "://" in value for char in value)
-    return any(char.isdigit() or char in _IDENTIFIER_CHARS for char in value) or "." in value.strip(".")
 
 
 def _case(field: Field, value: str, place: Place) -> Iterator[Evidence]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from preflight.grounding import cues, language_cues
+from preflight.grounding import cues, language_cues, tokens
 from preflight.grounding.leaves import Leaf
 from preflight.grounding.matching import claimed_spans
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import unit_after
 from preflight.grounding.read_number import as_decimal
 from preflight.grounding.read_option import rival_members
-from preflight.grounding.read_string import identifier_shaped
 from preflight.grounding.words import STOP, cue_key
 from preflight.model.evidence import Evidence
 
@@ -31,7 +30,6 @@ _NUMBERS = frozenset(("number", "number_scaled", "number_words", "number_loose",
 _ONE_BEFORE = re.compile(r"\b(?:this|that|no|any|some|the|another|each|which|every|other|new)\s$", re.IGNORECASE)
 _ONE_AFTER = re.compile(r"\s(?:of|thing|that|who|which|way|more|another|day)\b|\s?[,.;!?]|\s?$", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][^\W\d_]+")
-_TOKEN = re.compile(r"[^\s,;()<>\"'“”]+")
 
 
 def kind(found: Evidence) -> str:
@@ -42,16 +40,7 @@ def kind(found: Evidence) -> str:
         return "date"
     if found.normaliser == "time":
         return "time"
-    return shape(found.matched_text)
-
-
-def shape(token: str) -> str:
-    """The sort of a token by its form."""
-    if "@" in token:
-        return "email"
-    if "/" in token or "\\" in token:
-        return "path"
-    return "code" if identifier_shaped(token) else "words"
+    return tokens.shape(found.matched_text)
 
 
 def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -> str | None:
@@ -87,36 +76,23 @@ def _bound(found: Evidence, place: Place) -> bool:
 
 
 def superseded(found: Evidence, place: Place, places: Sequence[Place]) -> bool:
-    """Whether a later mention of the same sort takes its place after a correction (R-53)."""
+    """Whether a later mention of the same sort takes its place after a correction (R-53).
+
+    Only the last correction counts: it says what the user wants in the end.
+    """
     sort = kind(found)
-    for other in places:
-        if other.segment_index < place.segment_index or other.carried:
+    for other in reversed(places):
+        if other.segment_index < place.segment_index:
+            break
+        after = found.end if other.segment_index == place.segment_index else 0
+        if sort == "words":
+            if after and other.index.taken_back(after):
+                return True
             continue
-        same = other.segment_index == place.segment_index
-        for start, end in other.index.corrections:
-            if same and start < found.end:
-                continue
-            if _replaces(sort, found, other, start, end, found.end if same else 0):
-                return True
-    return False
-
-
-def _replaces(sort: str, found: Evidence, other: Place, start: int, end: int, after: int) -> bool:
-    text = other.index.text
-    if sort in ("number", "date", "time"):
-        for begin, stop, key in other.index.mentions(sort):
-            follows = 0 <= begin - end <= 48
-            precedes = text[start:end].lower() in ("instead", "말고") and begin >= after + 1 and 0 <= start - stop <= 24
-            if (follows or precedes) and text[begin:stop].lower() != found.matched_text.lower() and str(key) != found.canonical:
-                return True
-        return False
-    if sort == "words":
-        gap = text[after:start]
-        return after > 0 and len(gap) <= 3 and not any(char.isalnum() for char in gap) and bool(text[end:].strip(" ,.!"))
-    for token in _TOKEN.finditer(text, end, min(len(text), end + 64)):
-        word = token[0].rstrip(".!?:")
-        if shape(word) == sort and word != found.matched_text and (sort != "code" or len(word) == len(found.matched_text)):
-            return True
+        last = other.index.replacement(sort, len(found.matched_text) if sort == "code" else 0)
+        if last and last.after >= after:
+            written = other.index.text[last.start : last.end]
+            return written.lower() != found.matched_text.lower() and str(last.key) != found.canonical
     return False
 
 
@@ -130,7 +106,7 @@ def _open(leaf: Leaf, found: Evidence, place: Place) -> bool:
         others = [span for _, span in rival_members(leaf.field, leaf.value, place)]
     if sort in ("email", "code", "path"):
         text = place.index.text
-        others = [token.span() for token in _TOKEN.finditer(text, max(0, found.start - 64), min(len(text), found.end + 64)) if shape(token[0].rstrip(".!?:")) == sort and token.start() != found.start]
+        others = [token.span() for token in tokens.TOKEN.finditer(text, max(0, found.start - 64), min(len(text), found.end + 64)) if tokens.shape(token[0].rstrip(".!?:")) == sort and token.start() != found.start]
     if sort == "words" and not leaf.field.members and found.matched_text[:1].isupper():
         others = [word.span() for word in _NAME.finditer(place.index.text, max(0, found.start - 24), min(len(place.index.text), found.end + 40)) if word.end() <= found.start or word.start() >= found.end]
     return bool(others) and language_cues.open_choice(found, place, others)

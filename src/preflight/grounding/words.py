@@ -12,7 +12,7 @@ from preflight.grounding.text import bounded, deceives, is_cjk
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_MAX_HITS = 50
+_MAX_HITS = 24
 _MAX_TRIES = 400
 FUNCTION = frozenset(
     """a an the of to for in on at and or with by from as is are be was were will would can could should do does did has have had i me my mine you your it its this that these those we us our they
