@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from preflight.clock import SystemClock
 from preflight.core.setup import Setup
 from preflight.errors import ConstructionError, InvalidInput
-from preflight.executor import AsyncCall, Call, Executor
+from preflight.executor import AsyncCall, Call, Executor, never
 from preflight.gate import Given, Ready, Shell
 from preflight.guard import Guard
 from preflight.hooks.protocol import OPTIONAL
+from preflight.hooks.shipped import ShippedHooks
 from preflight.hooks.table import collect
 from preflight.limits import DEFAULT, Limits
+from preflight.measuring import Measurer, ReadTool
 from preflight.model.decision import Decision
 from preflight.model.question import Question
 from preflight.model.record import Record
@@ -30,6 +32,9 @@ from preflight.results import Accepted, Checked, Claimed, Executable, Executed, 
 from preflight.rulebook import ByTool, FixedRules, RuleSource
 from preflight.storage import open_storage
 
+if TYPE_CHECKING:
+    from preflight.services import Services
+
 RulesGiven = RuleSource | ByTool | None
 """Rules as `create_preflight` takes them: a source that is asked for each run, values by tool, or none."""
 
@@ -41,26 +46,24 @@ ANYWHERE = Scope()
 class _Parts:
     """What both faces are made of; shared so that they cannot drift apart."""
 
-    def __init__(
-        self,
-        hooks: object,
-        storage: Storage,
-        *,
-        strict: bool,
-        clock: Clock,
-        rules: RuleSource,
-        limits: Limits,
-        store_instruction: bool,
-        hook_seconds: Mapping[str, float] | None,
-    ) -> None:
-        table, unsafe = collect(hooks, strict=strict)
-        setup = Setup(limits, frozenset(table) & frozenset(OPTIONAL), partial(plan_of, limits=limits))
+    def __init__(self, hooks: object, storage: Storage, options: Options) -> None:
+        limits, clock = options.get("limits", DEFAULT), options.get("clock") or SystemClock()
+        rules, read_tool = _rules(options.get("rules")), options.get("read_tool")
+        if hooks is None:
+            hooks = ShippedHooks(storage=storage, read_tool=read_tool, rules=rules, clock=clock)
+        table, unsafe = collect(hooks, strict=options.get("strict", True))
+        services = _services(options.get("rules"), storage, Measurer(read_tool, clock, limits), rules, clock)
+        served = {} if services is None else services.hooks()
+        plans = partial(plan_of, limits=limits)
+        setup = Setup(limits, frozenset(table) & frozenset(OPTIONAL) | frozenset(served), plans)
+        keep = options.get("store_instruction", False)
         self.unsafe_defaults = unsafe
         self.storage = storage
         self.clock = clock
-        self._guard = Guard(table, limits, hook_seconds)
-        self._shell = Shell(storage, clock, rules, setup, store_instruction=store_instruction)
-        self._executor = Executor(storage, clock, limits, lambda: rules().digest)
+        self._guard = Guard({**table, **served}, limits, options.get("hook_seconds"))
+        self._shell = Shell(storage, clock, rules, setup, store_instruction=keep)
+        recheck = never if services is None else services.recheck
+        self._executor = Executor(storage, clock, limits, lambda: rules().digest, recheck)
         self._questions = Questions(storage, clock)
         self._recovery = Recovery(storage, clock)
 
@@ -237,48 +240,40 @@ class AsyncPreflight(_Parts):
         return await self._executor.execute_async(_id_of(decision), call, _tool(tool))
 
 
-def create_preflight(
-    *,
-    hooks: object,
-    storage: Storage | str | Path,
-    strict: bool = True,
-    clock: Clock | None = None,
-    rules: RulesGiven = None,
-    limits: Limits = DEFAULT,
-    store_instruction: bool = False,
-    hook_seconds: Mapping[str, float] | None = None,
-) -> Preflight:
+class Options(TypedDict, total=False):
+    """What `create_preflight` takes besides hooks and storage; everything has a safe default.
+
+    `strict` (True) refuses hooks whose default verifies nothing. `clock` tells the time (the machine's).
+    `rules` maps `(server, tool)` to the rules for a tool, or is a callable that returns the rules in force; a
+    tool without rules is irreversible. `read_tool` calls a read tool for measurements: server, tool,
+    arguments. `limits` bounds what is accepted. `store_instruction` (False) keeps the user's words with the
+    records and questions (R-71). `hook_seconds` overrides time limits by hook name (10 s).
+    """
+
+    strict: bool
+    clock: Clock | None
+    rules: RulesGiven
+    read_tool: ReadTool | None
+    limits: Limits
+    store_instruction: bool
+    hook_seconds: Mapping[str, float]
+
+
+def create_preflight(*, storage: Storage | str | Path, hooks: object = None, **options: Unpack[Options]) -> Preflight:
     """Build a `Preflight`.
 
-    `hooks` maps hook names to callables (or is an object that has them); `storage` is a store, a path of an
-    SQLite file or `:memory:`. `strict` refuses hooks whose default verifies nothing. `rules` maps
-    `(server, tool)` to the rules for a tool, or is a callable that returns the rules in force; a tool without
-    rules is irreversible. `store_instruction` keeps the
-    user's words with the records and questions (R-71). `hook_seconds` overrides time limits by hook name.
+    `storage` is a store, a path of an SQLite file or `:memory:`. `hooks` maps hook names to callables, or is
+    an object that has them; without, the shipped hooks are used. `options` are those of `Options`.
     Raises ConstructionError for anything that cannot work (R-100).
     """
-    return Preflight(
-        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=_rules(rules), limits=limits,
-        store_instruction=store_instruction, hook_seconds=hook_seconds,
-    )  # fmt: skip
+    return Preflight(hooks, _store(storage), options)
 
 
 def create_async_preflight(
-    *,
-    hooks: object,
-    storage: Storage | str | Path,
-    strict: bool = True,
-    clock: Clock | None = None,
-    rules: RulesGiven = None,
-    limits: Limits = DEFAULT,
-    store_instruction: bool = False,
-    hook_seconds: Mapping[str, float] | None = None,
+    *, storage: Storage | str | Path, hooks: object = None, **options: Unpack[Options]
 ) -> AsyncPreflight:
     """Build an `AsyncPreflight`; the parameters are those of `create_preflight`."""
-    return AsyncPreflight(
-        hooks, _store(storage), strict=strict, clock=clock or SystemClock(), rules=_rules(rules), limits=limits,
-        store_instruction=store_instruction, hook_seconds=hook_seconds,
-    )  # fmt: skip
+    return AsyncPreflight(hooks, _store(storage), options)
 
 
 def _store(storage: Storage | str | Path | None) -> Storage:
@@ -291,6 +286,17 @@ def _store(storage: Storage | str | Path | None) -> Storage:
         message = f"`{type(storage).__name__}` is no storage: it has no `{missing[0]}`"
         raise ConstructionError(message)
     return storage
+
+
+def _services(
+    given: RulesGiven, storage: Storage, measurer: Measurer, rules: RuleSource, clock: Clock
+) -> Services | None:
+    """Return what carries rules out; nothing is loaded for it where there are none."""
+    if given is None:
+        return None
+    from preflight.services import Services  # noqa: PLC0415  CEL and YAML only where rules are used
+
+    return Services(storage, measurer, rules, clock)
 
 
 def _rules(given: RulesGiven) -> RuleSource:

@@ -16,6 +16,7 @@ from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.instruction import USER
 from preflight.model.json_value import confirmation_id, freeze, is_object
 from preflight.model.request import Request
+from preflight.model.rules import FieldRules
 from preflight.model.slot import SOURCES, FieldState, Route, Slot, Source
 
 ORIGINS = frozenset({"user_answer", "instruction", "pre_set_data", "measured_data"})
@@ -29,13 +30,14 @@ _PERSONAL = frozenset({"user_answer", "instruction", "pre_set_data"})
 class Lookup:
     """The lookups of one run: what every slot of it shares."""
 
-    __slots__ = ("answers", "context", "now", "prior", "prior_at", "request", "rules")
+    __slots__ = ("answers", "context", "known", "now", "prior", "prior_at", "request", "rules")
 
     def __init__(self, request: Request) -> None:
         """Prepare the lookups of `request`."""
         self.request = request
         self.rules = request.rules
         self.answers = request.user_answers
+        self.known: dict[str, object] = {}
         self.now = request.utterance.now
         prior = request.prior_execution_state
         self.prior = prior_fields(prior)
@@ -45,33 +47,41 @@ class Lookup:
         self.context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
 
     def look_up(self, slot: Slot) -> Generator[Need, object, FieldState]:
-        """Search the sources in order, then let the field policy and the slot's schema have their say."""
-        rules = self.rules.field(slot.name)
-        sources = rules.sources  # R-45: others are not consulted
-        found: FieldState | NotGrounded | None = None
-        why = NOTHING
-        if self.answers and "user_answer" in sources:
-            found = self._answered(slot)
-        if found is None and "instruction" in sources:
-            found = self._said(slot, (yield Need("extract_from_instruction", (slot, self.request), slot.name)))
-            if type(found) is NotGrounded:
-                why, found = found, None
-        if found is None and "pre_set_data" in sources:
-            found = self._set_before(slot)
-        if found is None and "measured_data" in sources:
-            found = self._measured(slot, (yield Need("measure_from_environment", (slot, self.request), slot.name)))
-            if type(found) is NotGrounded:
-                why, found = found, None
-        if found is None and "prior_state" in sources:
-            found = self._inherited(slot)
-        state = self._unknown(slot, why, sources) if found is None else found
-        assert type(state) is FieldState  # noqa: S101  a `NotGrounded` was set aside above
+        """Search the sources, then let the field policy and the slot's schema have their say."""
+        state = yield from self._search(slot, self.rules.field(slot.name))
         if state.lookup_failed:
             return state  # R-43: the field policy is not run
         state = ruled(state, (yield Need("apply_field_policy", (state, slot, self.request), slot.name)))
         if state.status != "known":
             return state
-        return validated(state, (yield Need("validate_field_schema", (slot, state.value, self.request), slot.name)))
+        state = validated(state, (yield Need("validate_field_schema", (slot, state.value, self.request), slot.name)))
+        if state.status == "known":
+            self.known[slot.name] = state.value
+        return state
+
+    def _search(self, slot: Slot, rules: FieldRules) -> Generator[Need, object, FieldState]:
+        """Ask the sources in their order; the first that answers ends the search (R-40)."""
+        sources, request = rules.sources, self.request  # R-45: other sources are not consulted
+        found: FieldState | NotGrounded | None = None
+        why = NOTHING
+        if self.answers and "user_answer" in sources:
+            found = self._answered(slot)
+        if found is None and "instruction" in sources:
+            found = self._said(slot, (yield Need("extract_from_instruction", (slot, request), slot.name)))
+            if type(found) is NotGrounded:
+                why, found = found, None
+        if found is None and "pre_set_data" in sources:
+            found = self._set_before(slot)
+        if found is None and "measured_data" in sources:
+            found = self._measured(slot, (yield Need("measure_from_environment", (slot, request), slot.name)))
+            if found is None and (rules.measure or rules.reference):
+                need = Need("measure_by_rule", (slot, request, dict(self.known)), slot.name)
+                found = self._measured(slot, (yield need))
+        if found is None and "prior_state" in sources:
+            found = self._inherited(slot)
+        if type(found) is FieldState:
+            return found
+        return self._unknown(slot, found if type(found) is NotGrounded else why, sources)
 
     # the sources, in their order (R-40)
 

@@ -13,6 +13,7 @@ from preflight.core.schema.keywords import Raw
 from preflight.core.schema.pointers import fragment, join
 from preflight.core.schema.refusal import refuse
 from preflight.core.schema.survey import Survey
+from preflight.model.json_value import thaw
 
 _BASE = "urn:preflight:tool"
 _LISTS = frozenset(("allOf", "anyOf"))
@@ -99,17 +100,16 @@ class Checks:
     def reason(self, raws: tuple[Raw, ...], value: object) -> str | None:
         """Why `value` does not fit one slot, or None where it does."""
         try:
+            plain = thaw(value)
             validator = self.of(raws)
-            if validator.is_valid(value):
-                return None
-            return explain(next(validator.iter_errors(value)))
+            return None if validator.is_valid(plain) else explain(next(validator.iter_errors(plain)))
         except _UNREADABLE:
             return _UNCHECKABLE
 
     def foreign(self, schema: Mapping[str, object], value: object) -> str | None:
         """The same for the schema of a slot that this plan did not make, such as one read back from a record."""
         try:
-            error = next(self._build(dict(schema)).iter_errors(value), None)
+            error = next(self._build(cast("dict[str, object]", thaw(schema))).iter_errors(thaw(value)), None)
         except _UNREADABLE:
             return _UNCHECKABLE
         return None if error is None else explain(error)
@@ -131,6 +131,8 @@ def explain(error: jsonschema_rs.ValidationError) -> str:
         return "a required property is missing"
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Type):
         return f"`type` must be {' or '.join(error.kind.types)}"
+    if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.FalseSchema):
+        return "no value is allowed here"
     limit = getattr(error.kind, "limit", None)
     if isinstance(limit, int | float) and not isinstance(limit, bool):
         return f"`{keyword}` {limit} is not met"

@@ -6,6 +6,7 @@ from typing import cast
 
 from preflight.core.schema.keywords import Raw, subschemas
 from preflight.core.schema.view import Views
+from preflight.model.json_value import same_value
 
 _STRUCTURE = frozenset("$ref allOf $defs definitions $schema $id $anchor $dynamicAnchor $comment".split())
 _ASSERTIONS = frozenset(
@@ -64,8 +65,9 @@ def _add(merged: dict[str, object], key: str, value: object) -> None:
     elif key == "type":
         merged[key] = _common_types(merged[key], value)
     elif key == "enum":
-        merged[key] = [item for item in cast("list[object]", merged[key]) if item in cast("list[object]", value)]
-    elif key in _ASSERTIONS and merged[key] != value:
+        held, listed = cast("list[object]", merged[key]), cast("list[object]", value)
+        merged[key] = [item for item in held if any(same_value(item, other) for other in listed)]
+    elif key in _ASSERTIONS and not same_value(merged[key], value):
         cast("list[object]", merged.setdefault("allOf", [])).append({key: value})
 
 

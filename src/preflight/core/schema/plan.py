@@ -15,7 +15,6 @@ from preflight.core.schema.structure import check_structure
 from preflight.core.schema.survey import Survey
 from preflight.core.schema.view import View
 from preflight.limits import DEFAULT, Limits
-from preflight.model.json_value import thaw
 from preflight.model.slot import Slot, Unsupported
 
 
@@ -47,8 +46,8 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         """R-44: None when `value` fits the slot's own schema, else why not, without the value's text."""
         known = self.parts.get(id(slot.schema))
         if known is None or known[0] is not slot.schema:
-            return self.checks.foreign(slot.schema, thaw(value))
-        return self.checks.reason(known[1], thaw(value))
+            return self.checks.foreign(slot.schema, value)
+        return self.checks.reason(known[1], value)
 
     def slot(self, node: Node, path: tuple[str | int, ...], claim: object, *, required: bool) -> Slot:
         """The slot for `node` at `path`, registered so that `validate_slot` knows its schema."""

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from preflight import grounding, references
+from preflight import grounding
 from preflight.clock import SystemClock
 from preflight.core.checklist import Item
 from preflight.core.lookup import NEEDS_CONFIRMATION
@@ -27,6 +27,7 @@ from preflight.model.slot import FieldState, Slot
 from preflight.model.tool import Tool
 from preflight.plans import plan_of
 from preflight.ports import Clock, Storage
+from preflight.rulebook import RuleSource
 
 Check = Callable[[Request], bool]
 """Verifies a checklist item by measuring: only exactly True verifies."""
@@ -36,7 +37,7 @@ class ShippedHooks:
     """Every hook, ready to use: pass an instance as `hooks`.
 
     `storage` is the store that remembers what users confirmed; `meanings` are mappings that hold for
-    everybody. `measures` says by which read tool a field is measured, `read_tool` calls it. `checks`
+    everybody, `rules` the rules in force, whose `intents` are such mappings too. `measures` says by which read tool a field is measured, `read_tool` calls it. `checks`
     verifies checklist items by id.
     """
 
@@ -48,11 +49,13 @@ class ShippedHooks:
         measures: Mapping[str, Measure] = MappingProxyType({}),
         read_tool: ReadTool | None = None,
         checks: Mapping[str, Check] = MappingProxyType({}),
+        rules: RuleSource | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Take what the hooks look things up in."""
         self._storage = storage
         self._meanings = tuple(meanings)
+        self._rules = rules
         self._measures = {name: measure.as_rule(name) for name, measure in measures.items()}
         self._measurer = Measurer(read_tool, clock or SystemClock())
         self._checks = dict(checks)
@@ -76,7 +79,7 @@ class ShippedHooks:
             # what a user means holds in one conversation where it was confirmed there, else in the whole tenant
             scopes = dict.fromkeys((Scope(utterance.scope.tenant), utterance.scope))
             learned = [Meaning(*row) for scope in scopes for row in self._storage.learned(scope, utterance.user_id)]
-        return mappings.confirm(c2, tool, fixed, (*self._meanings, *learned))
+        return mappings.confirm(c2, tool, fixed, (*self._meanings, *self._declared(), *learned))
 
     @inline
     def extract_from_instruction(self, slot: Slot, request: Request) -> Located | NotGrounded | None:
@@ -93,10 +96,7 @@ class ShippedHooks:
         given = request.measured_data.get(slot.name)
         if given is not None:
             return given
-        rules = request.rules.field(slot.name)
-        if rules.reference is not None:
-            return references.resolve(rules.reference, slot, request, self._measurer, request.user_answers)
-        measure = request.rules.measures.get(rules.measure) if rules.measure else self._measures.get(slot.name)
+        measure = self._measures.get(slot.name)
         return None if measure is None else self._measurer.read(measure, request.user_answers)
 
     @inline
@@ -130,6 +130,11 @@ class ShippedHooks:
         if request.checklist_answers.get(item.id) is True:
             return {"status": "verified", "source": "user_answer"}
         return None
+
+    def _declared(self) -> Iterable[Meaning]:
+        """What the rules say users call each tool."""
+        tools = self._rules().tools.items() if self._rules is not None else ()
+        return (Meaning(phrase, *name) for name, rules in tools for phrase in rules.intents)
 
     def _findings(self, request: Request) -> Mapping[str, Finding]:
         """Ground all claims of a request together, once."""

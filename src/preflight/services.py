@@ -1,0 +1,211 @@
+"""What rules need done: measurements, conditions and limits, on behalf of the core (R-60, R-66).
+
+The methods are called through the guard like hooks, with the same time limits and checks of what they return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from preflight import references
+from preflight.clock import iso, seconds_of
+from preflight.core.pointer import descend
+from preflight.errors import HookError, PreflightError
+from preflight.hooks.protocol import Hook
+from preflight.measuring import Measurer, steps
+from preflight.model.condition import ConditionState
+from preflight.model.evidence import NotGrounded
+from preflight.model.instruction import USER
+from preflight.model.json_value import freeze, is_number, is_object
+from preflight.model.record import Record
+from preflight.model.request import Request, Utterance
+from preflight.model.rules import ConditionRule, LimitRule
+from preflight.model.slot import Slot
+from preflight.model.tool import Tool
+from preflight.ports import Clock, Query, Storage
+from preflight.rulebook import RuleSource
+from preflight.rules import Conditions, Inputs, needs, provider_conditions
+
+Rule = ConditionRule | LimitRule
+Outcome = dict[str, object]
+_MOST_RECORDS = 100_000
+
+
+class Services:
+    """Measures, checks conditions, and adds up what was executed."""
+
+    def __init__(self, storage: Storage, measurer: Measurer, rules: RuleSource, clock: Clock) -> None:
+        """Add up over `storage`, measure with `measurer`; `rules` are the rules in force."""
+        self._storage = storage
+        self._measurer = measurer
+        self._rules = rules
+        self._clock = clock
+        self._conditions = Conditions()
+
+    def hooks(self) -> dict[str, Hook]:
+        """Return the services by the names under which the core asks for them."""
+        return {
+            "measure_by_rule": self.measure_by_rule,
+            "check_condition": self.check_condition,
+            "provider_checklist": self.provider_checklist,
+        }
+
+    def measure_by_rule(
+        self, slot: Slot, request: Request, known: Mapping[str, object]
+    ) -> dict[str, object] | NotGrounded | None:
+        """Measure a slot as its rules say; `known` holds what is confirmed so far."""
+        rules = request.rules.field(slot.name)
+        if rules.reference is not None:
+            return references.resolve(rules.reference, slot, request, self._measurer, known)
+        if rules.measure is None:
+            return None
+        return self._measurer.read(request.rules.measures[rules.measure], known)
+
+    def provider_checklist(self, request: Request) -> tuple[ConditionRule, ...]:
+        """Return the conditions that a trusted server declares for its tool (R-63)."""
+        return provider_conditions(request.tool, request.rules).conditions
+
+    def check_condition(self, rule: Rule, request: Request, arguments: Mapping[str, object]) -> Outcome:
+        """Check one condition now: `{state, missing, note, broken, measured}`."""
+        if isinstance(rule, LimitRule):
+            return self._within(rule, request, arguments)
+        if rule.check == "measure":
+            return self._measured_true(rule, request, arguments)
+        measured, missing = self._measure_all(rule, request, arguments)
+        values = {name: reading["value"] for name, reading in measured.items()}
+        utterance = request.utterance
+        inputs = Inputs(
+            args=arguments,
+            measured=values,
+            preset=_approved(request),
+            user={"id": utterance.user_id, "tenant": utterance.scope.tenant},
+            record={"call_id": utterance.call_id or "", "tool": request.tool.name, "server": request.tool.server},
+            now=utterance.now,
+        )
+        outcome = self._conditions.evaluate(rule, inputs)
+        return {
+            "state": outcome.state,
+            "missing": (*outcome.missing, *(m for m in missing if m not in outcome.missing)),
+            "note": outcome.note,
+            "broken": outcome.broken,
+            "measured": measured,
+        }
+
+    def recheck(self, record: Record, condition: ConditionState) -> bool:
+        """Check a condition of a stored decision again, with the arguments that would be sent (R-74).
+
+        The record names the condition; its text is in the rules in force, whose digest was compared before.
+        """
+        request = self._as_request(record)
+        arguments = freeze(record.call_arguments or {}, "arguments")
+        if request is None or not is_object(arguments):
+            return False
+        rules: tuple[Rule, ...] = (
+            *request.rules.conditions, *request.rules.limits, *self._rules_of_user(request),
+        )  # fmt: skip
+        rule = next((rule for rule in rules if rule.id == condition.id), None)
+        return rule is not None and self.check_condition(rule, request, arguments)["state"] == "met"
+
+    def _as_request(self, record: Record) -> Request | None:
+        if record.tool is None:
+            return None
+        ref = record.tool
+        tool = Tool(
+            server=ref.server, name=ref.name, description="", input_schema=None, annotations=None, meta=None,
+            fingerprint=ref.fingerprint,
+        )  # fmt: skip
+        utterance = Utterance(
+            user_id=record.user_id, scope=record.scope, segments=None, call_id=record.call_id,
+            now=iso(self._clock.now()),
+        )  # fmt: skip
+        rules = self._rules()
+        settings = rules.for_user(record.user_id, record.scope.tenant).settings
+        return Request(
+            utterance=utterance, tool=tool, pre_set_data=settings, rules=rules.for_tool(ref.server, ref.name)
+        )
+
+    def _rules_of_user(self, request: Request) -> tuple[ConditionRule, ...]:
+        return self._rules().for_user(request.user_id, request.scope.tenant).conditions
+
+    def _measured_true(self, rule: ConditionRule, request: Request, arguments: Mapping[str, object]) -> Outcome:
+        """A measure that must be exactly true; exactly false is unmet, anything else is no answer (R-5)."""
+        reading, fault = self._reading(rule.text, request, arguments)
+        if reading is None:
+            return {"state": "unknown", "missing": (f"measured.{rule.text}",), "note": fault, "broken": False}
+        measured = {rule.text: reading}
+        if type(reading["value"]) is not bool:
+            note = "the measure is not true or false"
+            return {"state": "unknown", "note": note, "broken": True, "measured": measured}
+        return {"state": "met" if reading["value"] else "unmet", "measured": measured}
+
+    def _measure_all(
+        self, rule: ConditionRule, request: Request, arguments: Mapping[str, object]
+    ) -> tuple[dict[str, Outcome], list[str]]:
+        """Measure what an expression reads; what cannot be measured is missing, never a value (R-60)."""
+        measured: dict[str, Outcome] = {}
+        missing: list[str] = []
+        for need in needs(rule):
+            root, _, rest = need.partition(".")
+            name = rest.partition(".")[0]
+            if root != "measured" or name in measured:
+                continue
+            reading, _ = self._reading(name, request, arguments)
+            if reading is None:
+                missing.append(f"measured.{name}")
+            else:
+                measured[name] = reading
+        return measured, missing
+
+    def _reading(
+        self, name: str, request: Request, arguments: Mapping[str, object]
+    ) -> tuple[Outcome | None, str | None]:
+        """Measure by name: what the request measured already, else by the declared measure."""
+        given = request.measured_data.get(name)
+        if is_object(given) and given.get("valid") is True and "value" in given:  # R-15
+            return dict(given), None
+        measure = request.rules.measures.get(name)
+        if measure is None:
+            return None, f"no measure is called `{name}`"
+        try:
+            return self._measurer.read(measure, arguments), None
+        except (HookError, PreflightError, OSError, ValueError) as fault:
+            return None, str(fault)
+
+    def _within(self, rule: LimitRule, request: Request, arguments: Mapping[str, object]) -> Outcome:
+        """Add what was started in the window to this call (R-66); starts that failed do not count."""
+        here = self._amount(rule, arguments)
+        if here is None:
+            return {"state": "unknown", "missing": (f"args.{rule.field}",), "broken": False}
+        total = here + sum(self._started(rule, request), Decimal(0))
+        state = "met" if total <= Decimal(repr(rule.at_most)) else "unmet"
+        return {"state": state, "note": f"{total} of at most {rule.at_most}"}
+
+    def _started(self, rule: LimitRule, request: Request) -> list[Decimal]:
+        since = iso(seconds_of(request.utterance.now) - rule.window_seconds)
+        failed = {r.decision_id for r in self._steps(rule, request, "failed", since)}
+        amounts = (
+            self._amount(rule, arguments)
+            for r in self._steps(rule, request, "executing", since)
+            if r.decision_id not in failed and is_object(arguments := freeze(r.call_arguments or {}, "arguments"))
+        )
+        return [amount for amount in amounts if amount is not None]
+
+    def _steps(self, rule: LimitRule, request: Request, state: str, since: str) -> list[Record]:
+        user = request.user_id if rule.per == "user" else None
+        query = Query(tool=request.tool.name, decision=state, user_id=user, since=since, limit=_MOST_RECORDS)
+        found = (stored.record for stored in self._storage.find(query))
+        tenant, server = request.scope.tenant, request.tool.server
+        return [r for r in found if r.scope.tenant == tenant and r.tool is not None and r.tool.server == server]
+
+    def _amount(self, rule: LimitRule, arguments: Mapping[str, object]) -> Decimal | None:
+        if rule.kind == "count":
+            return Decimal(1)
+        value = descend(arguments, steps(f"/{rule.field}"))
+        return Decimal(repr(value)) if is_number(value) else None
+
+
+def _approved(request: Request) -> dict[str, object]:
+    """Return the settings a user approved, by name (R-14)."""
+    settings = request.pre_set_data.items()
+    return {name: s.get("value") for name, s in settings if is_object(s) and s.get("trust") == USER and "value" in s}
