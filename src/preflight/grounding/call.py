@@ -22,8 +22,8 @@ from preflight.model.evidence import Evidence
 from preflight.model.instruction import USER, Segment
 
 # A value that stands in many places needs only a few of them.
-_MAX_JUDGED = 24
-_ENOUGH = 4
+_MAX_JUDGED = 12
+_ENOUGH = 3
 _NAME_WORDS = 3
 _MAX_SHOWN = 4
 _SWAP_MARGIN = 1.01

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from preflight.grounding.field import Field
 from preflight.grounding.place import Place
-from preflight.grounding.words import cue_key
 from preflight.model.evidence import Evidence
 
 _REACH = 5
@@ -18,18 +17,38 @@ def score(field: Field, found: Evidence, place: Place, least: int = 1) -> float:
     A word beyond a comma or the end of a sentence counts for about a third. `to` and `from` name what
     follows them. Words of less weight than `least` are left out (3: the name's own words only).
     """
-    index = place.index.words
-    text = place.index.text
-    first = index.at(found.start)
-    last = first
-    while last + 1 < len(index.words) and index.span(last + 1)[0] < found.end:
-        last += 1
+    words = place.index.words
+    keys, cues = words.keys, field.cues
+    first, last = _row(found, place)
     total = 0.0
     for step in range(1, _REACH + 1):
         for at in (first - step, last + step):
-            weight = field.cues.get(cue_key(index.words[at]), 0) if 0 <= at < len(index.words) else 0
-            if weight >= least and not (at > last and index.words[at] in _LEADING):
-                start, end = index.span(at)
-                gap = text[end : found.start] if start < found.start else text[found.end : start]
-                total += weight / step * (_FAR if any(char in ",.;!?\n" for char in gap) else 1.0)
+            weight = cues.get(keys[at], 0) if 0 <= at < len(keys) else 0
+            if weight >= least and not (at > last and words.words[at] in _LEADING):
+                total += weight / step * _nearness(at, found, place)
     return total
+
+
+def near(field: Field, found: Evidence, place: Place) -> bool:
+    """Whether any of the field's words stands near at all."""
+    keys, cues = place.index.words.keys, field.cues
+    first, last = _row(found, place)
+    around = (*keys[max(0, first - _REACH) : first], *keys[last + 1 : last + 1 + _REACH])
+    return any(key in cues for key in around)
+
+
+def _row(found: Evidence, place: Place) -> tuple[int, int]:
+    """The first and the last word of the mention."""
+    words = place.index.words
+    first = words.at(found.start)
+    last = first
+    while last + 1 < len(words.words) and words.span(last + 1)[0] < found.end:
+        last += 1
+    return first, last
+
+
+def _nearness(at: int, found: Evidence, place: Place) -> float:
+    start, end = place.index.words.span(at)
+    text = place.index.text
+    gap = text[end : found.start] if start < found.start else text[found.end : start]
+    return _FAR if any(char in ",.;!?\n" for char in gap) else 1.0

@@ -200,18 +200,17 @@ def _city(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     parts = [part.strip() for part in value.split(",")]
     if not 2 <= len(parts) <= 3 or not all(parts):
         return
+    unsure = [region for region in parts[1:] if not codes.lies_in(parts[0], region)]
+    stated = [[span[0] for form in codes.region_forms(region) for span in _name_spans(form, place)] for region in unsure]
     for name in codes.city_forms(parts[0]):
         for span in _name_spans(name, place):
-            regions = [_region(parts[0], region, place, span[1]) for region in parts[1:]]
-            if all(regions):
+            if all(_follows(place.index.text, span[1], starts) for starts in stated):
                 yield place.evidence(*span, "city", normal(value), "derived", "city_in_region")
 
 
-def _region(city: str, region: str, place: Place, end: int) -> bool:
-    if codes.lies_in(city, region):
-        return True
-    text = place.index.text
-    return any(0 <= span[0] - end < 40 and _close(text[end : span[0]]) for form in codes.region_forms(region) for span in _name_spans(form, place))
+def _follows(text: str, end: int, starts: Sequence[int]) -> bool:
+    """Whether one of the places is named soon after, in the same sentence."""
+    return any(0 <= start - end < 40 and _close(text[end:start]) for start in starts)
 
 
 def _close(gap: str) -> bool:

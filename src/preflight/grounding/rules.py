@@ -119,8 +119,7 @@ def _short(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -
     value = as_decimal(leaf.value)
     if value is None or abs(value) >= _SHORT or value != value.to_integral_value():
         return False
-    cued = cues.score(leaf.field, found, place) > 0
-    if cued:
+    if cues.near(leaf.field, found, place):
         return False
     if "perhaps_time" in found.flags or _is_pronoun(found, place):
         return True

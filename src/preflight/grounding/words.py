@@ -90,6 +90,11 @@ class Words:
             found.setdefault(stem(word), []).append(at)
         return found
 
+    @cached_property
+    def keys(self) -> list[str]:
+        """The cue key of each word."""
+        return [cue_key(word) for word in self.words]
+
     def find(self, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         """Where these words stand in a row, as spans of the original text."""
         joined, offsets = self._joined
