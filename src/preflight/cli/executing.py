@@ -61,18 +61,18 @@ def execute(
 
 
 def _executed(gate: Preflight, decision: str, command: list[str], seconds: float) -> Execution:
-    stored = gate.storage.get(decision)
-    if stored is None or stored.record.tool is None or stored.record.execution_decision != "execute":
+    steps = [step.record for step in gate.storage.steps(decision)]
+    name = steps[0].tool if steps else None
+    if name is None or steps[-1].execution_decision != "execute":
         return gate.execute_if_ready(decision, _never)  # refused by the executor, in its own words
     try:
         from preflight.mcp.stdio import StdioServer
     except ImportError as absent:
         raise ConstructionError(str(absent)) from absent
-    name = stored.record.tool
     with StdioServer(command, seconds=seconds) as server:
         listed = next((tool for tool in server.tools() if tool.get("name") == name.name), None)
         if listed is None:
-            return Refused("tool_changed", f"the server lists no tool `{name.name}`", stored.record)
+            return Refused("tool_changed", f"the server lists no tool `{name.name}`", steps[0])
         return gate.execute_if_ready(decision, server.call, tool=Tool.from_mcp(listed, server=name.server))
 
 

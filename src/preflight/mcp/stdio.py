@@ -7,9 +7,12 @@ and a tool's fingerprint is taken over all of it (R-68).
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from typing import Any, Self, cast
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Self, TextIO, cast
 
 from preflight.errors import InvalidInput, ProviderError
 from preflight.results import ToolCall
@@ -17,7 +20,7 @@ from preflight.results import ToolCall
 try:
     import mcp_types as types
     from anyio.from_thread import BlockingPortal, start_blocking_portal
-    from mcp import Client, MCPError, StdioServerParameters
+    from mcp import Client, MCPError, StdioServerParameters, stdio_client
     from pydantic import TypeAdapter
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
@@ -52,7 +55,8 @@ class StdioServer:
         process = StdioServerParameters(command=self._command[0], args=self._command[1:], env=self._env)
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
-            client = Client(process, read_timeout_seconds=self._seconds)
+            errors = stack.enter_context(_error_log())
+            client = Client(stdio_client(process, errlog=errors), read_timeout_seconds=self._seconds)
             try:
                 self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
             except Exception as fault:
@@ -115,6 +119,18 @@ class StdioServer:
             return answer
 
         return self._portal.call(send)
+
+
+@contextmanager
+def _error_log() -> Iterator[TextIO]:
+    """Give the server this program's standard error, where it has one that a process can be given."""
+    try:
+        sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+            yield nowhere
+    else:
+        yield sys.stderr
 
 
 def _said(fault: BaseException) -> str:
