@@ -16,7 +16,7 @@ from preflight.core.schema import Plan
 from preflight.core.slots import slots_of
 from preflight.grounding import Context, Finding, Target
 from preflight.hooks.protocol import inline
-from preflight.hooks.shipped import act, mappings, when
+from preflight.hooks.shipped import act, mappings, when, wishes
 from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure
 from preflight.measuring import Measurer, ReadTool
@@ -37,8 +37,9 @@ class ShippedHooks:
     """Every hook, ready to use: pass an instance as `hooks`.
 
     `storage` is the store that remembers what users confirmed; `meanings` are mappings that hold for
-    everybody, `rules` the rules in force, whose `intents` are such mappings too. `measures` says by which read tool a field is measured, `read_tool` calls it. `checks`
-    verifies checklist items by id.
+    everybody, `rules` the rules in force, whose `intents` are such mappings too. `measures` says by which read
+    tool a field is measured, `read_tool` calls it. `checks` verifies checklist items by id. `clock` dates
+    measurements.
     """
 
     def __init__(
@@ -79,7 +80,12 @@ class ShippedHooks:
             # what a user means holds in one conversation where it was confirmed there, else in the whole tenant
             scopes = dict.fromkeys((Scope(utterance.scope.tenant), utterance.scope))
             learned = [Meaning(*row) for scope in scopes for row in self._storage.learned(scope, utterance.user_id)]
-        return mappings.confirm(c2, tool, fixed, (*self._meanings, *self._declared(), *learned))
+        match = mappings.confirm(c2, tool, fixed, (*self._meanings, *self._declared(), *learned))
+        if match.approved and self._rules is not None:
+            rules = self._rules().for_tool(tool.server, tool.name)
+            if reason := wishes.mismatch(mappings.words_of(c2), rules):
+                return Match(approved=False, reason=reason)
+        return match
 
     @inline
     def extract_from_instruction(self, slot: Slot, request: Request) -> Located | NotGrounded | None:
