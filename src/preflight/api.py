@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from preflight.clock import SystemClock
 from preflight.core.setup import Setup
-from preflight.errors import ConstructionError, InvalidInput
+from preflight.errors import CallerError, ConstructionError, InvalidInput
 from preflight.executor import AsyncCall, Call, Executor, never
 from preflight.gate import Given, Ready, Shell
 from preflight.guard import Guard
@@ -28,7 +28,17 @@ from preflight.plans import plan_of
 from preflight.ports import Clock, Storage
 from preflight.questions import Questions
 from preflight.recovery import Recovery
-from preflight.results import Accepted, Checked, Claimed, Executable, Executed, Execution, Failed, InDoubt, Refused
+from preflight.results import (
+    Accepted,
+    Checked,
+    Claimed,
+    Executable,
+    Executed,
+    Execution,
+    Failed,
+    InDoubt,
+    Refused,
+)
 from preflight.rulebook import ByTool, FixedRules, RuleSource
 from preflight.storage import open_storage
 
@@ -79,7 +89,9 @@ class _Parts:
         stored = self.storage.latest_executed(scope, user_id, action_key, fingerprint)
         return None if stored is None else stored.record
 
-    def claim(self, decision: Executable | str, tool: Tool | Mapping[str, object] | None = None) -> Claimed | Refused:
+    def claim(
+        self, decision: Executable | Record | str, tool: Tool | Mapping[str, object] | None = None
+    ) -> Claimed | Refused:
         """Start a decision without handing over the callable: only one caller ever gets a `Claimed`.
 
         Call the tool with exactly `claimed.call`, once, then `settle` or `fail` it.
@@ -177,7 +189,7 @@ class Preflight(_Parts):
         return Accepted(question_id, question.call_id) if request is None else self.check(request)
 
     def execute_if_ready(
-        self, decision: Executable | str, call: Call, *, tool: Tool | Mapping[str, object] | None = None
+        self, decision: Executable | Record | str, call: Call, *, tool: Tool | Mapping[str, object] | None = None
     ) -> Execution:
         """Execute a recorded decision at most once; only its id is used, the arguments come from the record.
 
@@ -234,7 +246,7 @@ class AsyncPreflight(_Parts):
         return Accepted(question_id, question.call_id) if request is None else await self.check(request)
 
     async def execute_if_ready(
-        self, decision: Executable | str, call: AsyncCall, *, tool: Tool | Mapping[str, object] | None = None
+        self, decision: Executable | Record | str, call: AsyncCall, *, tool: Tool | Mapping[str, object] | None = None
     ) -> Execution:
         """Execute a recorded decision at most once; see `Preflight.execute_if_ready`. `call` is awaited."""
         return await self._executor.execute_async(_id_of(decision), call, _tool(tool))
@@ -306,8 +318,14 @@ def _rules(given: RulesGiven) -> RuleSource:
     return lambda: fixed
 
 
-def _id_of(decision: Executable | str) -> str:
-    return decision if isinstance(decision, str) else decision.record.decision_id
+def _id_of(decision: Executable | Record | str) -> str:
+    """Return the id of what is to be executed; nothing else of it is used (R-74)."""
+    found = decision.record if isinstance(decision, Checked) else decision
+    name = found.decision_id if isinstance(found, Record) else found
+    if type(name) is not str:
+        message = f"a `{type(decision).__name__}` is no decision; give its id, its record or what `check` returned"
+        raise CallerError(message)
+    return name
 
 
 def _tool(tool: Tool | Mapping[str, object] | None) -> Tool | None:

@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+_LONGEST = 1_000  # code points of a foreign text that are worth keeping
+
+
+def describe(fault: BaseException) -> str:
+    """Return the type and the text of a fault, fit to be stored, whatever its own `__str__` does."""
+    try:
+        text = f"{type(fault).__name__}: {fault}"
+    except Exception:  # noqa: BLE001  a fault that cannot say what it is, is still a fault
+        text = f"{type(fault).__name__}: a fault without a readable text"
+    return storable(text)
+
+
+def storable(text: str) -> str:
+    """Return a foreign text cut to a bearable length, with lone surrogates written as escapes."""
+    return text[:_LONGEST].encode(errors="backslashreplace").decode()
+
 
 class PreflightError(Exception):
     """Base of every error this package raises on purpose."""

@@ -6,13 +6,15 @@ Nothing here can decide: there is no way to pass arguments, and no import of the
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from types import CoroutineType
 
 import msgspec
 
 from preflight.clock import iso, seconds_of
 from preflight.codec import encode
-from preflight.errors import NotExecutable, ProviderError, StorageError
+from preflight.errors import NotExecutable, ProviderError, StorageError, describe, storable
 from preflight.ids import new_id
 from preflight.limits import Limits
 from preflight.model.condition import ConditionState
@@ -66,16 +68,18 @@ class Executor:
             if not isinstance(fault, Exception):
                 raise  # an interrupt goes on, after it was recorded
             return ended
-        return self.settle(claimed, result)
+        return self._unawaited(claimed, result) if inspect.isawaitable(result) else self.settle(claimed, result)
 
     async def execute_async(self, decision_id: str, call: AsyncCall, tool: Tool | None) -> Execution:
-        """Claim, await the call and record."""
+        """Claim, call, await what the call returns where it is to be awaited, and record."""
         claimed = self.claim(decision_id, tool)
         if type(claimed) is Refused:
             return claimed
         assert type(claimed) is Claimed  # noqa: S101  the other member of the union
         try:
-            result = await call(claimed.call)
+            result: object = call(claimed.call)
+            if inspect.isawaitable(result):
+                result = await result
         except BaseException as fault:
             ended = self.fail(claimed, fault)
             if not isinstance(fault, Exception):
@@ -86,13 +90,17 @@ class Executor:
     def claim(self, decision_id: str, tool: Tool | None) -> Claimed | Refused:
         """Check the stored decision and append `executing`; only one caller ever gets a `Claimed`."""
         try:
-            stored = self._storage.get(decision_id)
+            return self._claimed(decision_id, tool)
         except StorageError as fault:
-            return Refused("unreadable", str(fault))
+            return Refused("store_failed", f"nothing was called: {storable(str(fault))}")  # R-75
+
+    def _claimed(self, decision_id: str, tool: Tool | None) -> Claimed | Refused:
+        stored = self._storage.get(decision_id)
         if stored is None:
             return Refused("not_found", f"no record has the id `{decision_id}`")
         if refusal := self._refusal(stored.record, tool) or self._stale(stored.record):
-            return Refused(*refusal, stored.record)
+            # a decision that was started is not to be decided again, whatever else speaks against it
+            return self._started_before(stored.record) or Refused(*refusal, stored.record)
         started = self._step(stored.record, "executing", None)
         taken = self._storage.claim(started)
         if taken is None:
@@ -115,11 +123,18 @@ class Executor:
         `failed` only when the provider refused it or it was never sent (`ProviderError`, or `refused`);
         anything else leaves open what happened there: `in_doubt` (R-76).
         """
-        error = fault if type(fault) is str else f"{type(fault).__name__}: {fault}"
+        error = describe(fault) if isinstance(fault, BaseException) else storable(fault)
         outcome = Outcome(error=error)
         if refused or isinstance(fault, ProviderError):
             return self._finished(claimed, "failed", outcome, lambda r: Failed(r, error))  # type: ignore[return-value]
         return self._finished(claimed, "in_doubt", outcome, lambda r: InDoubt(r, error))  # type: ignore[return-value]
+
+    def _unawaited(self, claimed: Claimed, result: object) -> Failed | InDoubt:
+        """Record that an async function was handed to the synchronous face: nobody awaited its call."""
+        if type(result) is CoroutineType:
+            result.close()  # it never began, so nothing was sent
+            return self.fail(claimed, "the call is an `async` function; use `AsyncPreflight`", refused=True)
+        return self.fail(claimed, "the call returned something that is to be awaited; use `AsyncPreflight`")
 
     def _finished(
         self, claimed: Claimed, state: str, outcome: Outcome, result: Callable[[Record], Executed | Failed | InDoubt]
@@ -127,10 +142,10 @@ class Executor:
         step = self._step(claimed.record, state, outcome)
         try:
             stored = self._storage.finish(step)
-        except StorageError as fault:
-            # the call was made and its outcome could not be written: after a restart it stands as a
-            # start without an outcome, which is what `in_doubt` means (R-75)
-            return InDoubt(claimed.record, f"the outcome `{state}` could not be recorded: {fault}")
+        except Exception as fault:  # noqa: BLE001  whatever the store raises, the call was made
+            # its outcome could not be written: after a restart it stands as a start without an outcome,
+            # which is what `in_doubt` means (R-75)
+            return InDoubt(claimed.record, f"the outcome `{state}` could not be recorded: {describe(fault)}")
         if stored is None:
             raise NotExecutable("already_ended", f"decision `{step.decision_id}` already has an outcome")
         return result(stored.record)
@@ -159,16 +174,26 @@ class Executor:
             age = now - seconds_of(condition.checked_at) if condition.max_age_seconds is not None else 0
             if condition.max_age_seconds is None or age <= condition.max_age_seconds:
                 continue
-            if self._recheck(record, condition) is not True:  # R-5
+            if not self._holds(record, condition):
                 why = condition.note or condition.description or "it is not known to hold"
                 return "condition_unmet", f"condition `{condition.id}` does not hold any more: {why}"
         return None
 
-    def _lost(self, record: Record) -> Refused:
+    def _holds(self, record: Record, condition: ConditionState) -> bool:
+        try:
+            return self._recheck(record, condition) is True  # R-5
+        except Exception:  # noqa: BLE001  R-10: a check that fails confirms nothing
+            return False
+
+    def _started_before(self, record: Record) -> Refused | None:
         steps = self._storage.steps(record.decision_id)
         if any(s.record.execution_decision == "executing" for s in steps):
             return Refused("already_started", f"decision `{record.decision_id}` was started before", record)
-        return Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
+        return None
+
+    def _lost(self, record: Record) -> Refused:
+        busy = Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
+        return self._started_before(record) or busy
 
     def _step(self, record: Record, state: str, outcome: Outcome | None) -> Record:
         return msgspec.structs.replace(
@@ -188,12 +213,24 @@ def _call_of(record: Record) -> ToolCall:
 
 
 def _is_error(result: object) -> bool:
-    marked = result.get("isError") if isinstance(result, Mapping) else getattr(result, "is_error", None)
-    return marked is True
+    """Whether an MCP result is marked as an error: a JSON object, or an object of an MCP package."""
+    try:
+        if isinstance(result, Mapping):
+            return result.get("isError") is True
+        return getattr(result, "is_error", None) is True or getattr(result, "isError", None) is True
+    except Exception:  # noqa: BLE001  the call was made: a result that cannot be read must still be recorded
+        return False
 
 
 def _result_bytes(result: object) -> bytes:
     try:
         return encode(result)
-    except (TypeError, ValueError, NotImplementedError, msgspec.MsgspecError):
-        return repr(result).encode(errors="backslashreplace")
+    except Exception:  # noqa: BLE001  same: what is no JSON value is told apart by its `repr`, or by its type alone
+        return _shown(result).encode(errors="backslashreplace")
+
+
+def _shown(result: object) -> str:
+    try:
+        return repr(result)
+    except Exception:  # noqa: BLE001  same
+        return type(result).__name__

@@ -32,8 +32,8 @@ class Recovery:
         decision was never started or is already settled.
         """
         for name, text in (("by", by), ("evidence", evidence)):
-            if not text.strip():
-                raise InvalidInput(name, "empty", "say who found out, and what shows it")
+            if type(text) is not str or not text.strip():
+                raise InvalidInput(name, "missing or not a text", "say who found out, and what shows it")
         if outcome not in ("executed", "failed"):
             raise InvalidInput("outcome", f"`{outcome}` is no outcome", "use `executed` or `failed`")
         steps = self._storage.steps(decision_id)
