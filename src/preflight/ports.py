@@ -20,13 +20,33 @@ class Clock(Protocol):
         ...
 
 
+class Seal(msgspec.Struct, frozen=True):
+    """A signature over stored bytes, and the id of the key that made it."""
+
+    key_id: str
+    signature: bytes
+
+
+class Signer(Protocol):
+    """Signs what is stored. The store calls it with the exact bytes, once they are final (R-73)."""
+
+    def sign(self, body: bytes) -> Seal:
+        """Return the seal of these bytes."""
+        ...
+
+    def verify(self, body: bytes, seal: Seal) -> None:
+        """Return if the seal is of these bytes by a key in force; raises SignatureInvalid otherwise."""
+        ...
+
+
 class Stored(msgspec.Struct, frozen=True):
-    """A record with the exact bytes that stand in the store and their hex SHA-256."""
+    """A record with the exact bytes that stand in the store, their hex SHA-256, and their seal where it has one."""
 
     seq: int
     record: Record
     body: bytes
     digest: str
+    seal: Seal | None = None
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
