@@ -26,7 +26,10 @@ Case = dict[str, Any]
 
 def segments_of(case: Case) -> list[Segment]:
     """The case's segments as the product has them."""
-    return [Segment(text=s["text"], trust=s.get("trust", "untrusted"), origin=s.get("origin"), request=s.get("request")) for s in case["segments"]]
+    return [
+        Segment(text=s["text"], trust=s.get("trust", "untrusted"), origin=s.get("origin"), request=s.get("request"))
+        for s in case["segments"]
+    ]
 
 
 def context_of(case: Case) -> Context:
@@ -59,7 +62,9 @@ def calls(cases: list[Case], show: str) -> str:
             hit = truth[name].state == "known" or _alternative(case, name, required)
             hits.append(hit)
             if not hit and show == "missed":
-                print("MISSED", case["id"], name, json.dumps(case["claims"][name], ensure_ascii=False), truth[name].reason)
+                print(
+                    "MISSED", case["id"], name, json.dumps(case["claims"][name], ensure_ascii=False), truth[name].reason
+                )
         args += len(hits)
         right += sum(hits)
         with_args += bool(hits)
@@ -72,7 +77,15 @@ def calls(cases: list[Case], show: str) -> str:
                 if known(case, {**case["claims"], name: value}, name, required):
                     false[sort] += 1
                     if show == "false":
-                        print("FALSE", sort, case["id"], name, json.dumps(value, ensure_ascii=False), "truth", case["claims"].get(name))
+                        print(
+                            "FALSE",
+                            sort,
+                            case["id"],
+                            name,
+                            json.dumps(value, ensure_ascii=False),
+                            "truth",
+                            case["claims"].get(name),
+                        )
     index_ms, arg_us = speed(cases)
     print(f"args={args} calls={with_args} near={tried['near']} other={tried['other']}")
     return (
@@ -83,7 +96,11 @@ def calls(cases: list[Case], show: str) -> str:
 
 def _alternative(case: Case, name: str, required: list[str]) -> bool:
     """Any of the acceptable right values counts as the right one."""
-    return any(known(case, {**case["claims"], name: value}, name, required) for value in case["acceptable"].get(name, []) if value != case["claims"][name])
+    return any(
+        known(case, {**case["claims"], name: value}, name, required)
+        for value in case["acceptable"].get(name, [])
+        if value != case["claims"][name]
+    )
 
 
 def hard(cases: list[Case], show: str) -> str:
@@ -97,7 +114,20 @@ def hard(cases: list[Case], show: str) -> str:
             right += state == expected
             wrong_known += state == "known" and expected != "known"
             if state != expected and show:
-                print("WRONG", case["id"], [s["text"] for s in case["segments"]], name, case["claims"][name], "expected", expected, "got", state, findings[name].reason, "|", case["why"])
+                print(
+                    "WRONG",
+                    case["id"],
+                    [s["text"] for s in case["segments"]],
+                    name,
+                    case["claims"][name],
+                    "expected",
+                    expected,
+                    "got",
+                    state,
+                    findings[name].reason,
+                    "|",
+                    case["why"],
+                )
     return f"right={right / total:.4f} wrong_known={wrong_known} total={total}"
 
 

@@ -10,7 +10,10 @@ from preflight.grounding.text import deceives
 from preflight.model.instruction import USER, Segment
 
 # Letters that look like Latin ones: Cyrillic, Greek, then a few of other scripts.
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁԛԝһьАВЕКМНОРСТУХІЈЅαενοιρτυκχΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɡℓ", "aeopcyxijsdqwhbABEKMHOPCTYXIJSaevoiptukxABEZHIKMNOPTYXigl")
+_LOOKALIKES = str.maketrans(
+    "аеорсухіјѕԁԛԝһьАВЕКМНОРСТУХІЈЅαενοιρτυκχΑΒΕΖΗΙΚΜΝΟΡΤΥΧıɡℓ",
+    "aeopcyxijsdqwhbABEKMHOPCTYXIJSaevoiptukxABEZHIKMNOPTYXigl",
+)
 
 
 def skeleton(text: str) -> str:

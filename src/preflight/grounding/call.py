@@ -7,9 +7,9 @@ from itertools import islice
 
 import msgspec
 
-from preflight.grounding import content, cues, enumeration, spans_of_time
+from preflight.grounding import content, cues, enumeration, language_cues, spans_of_time
 from preflight.grounding.absence import why_absent
-from preflight.grounding.findings import Context, Finding, Target
+from preflight.grounding.findings import NOTHING_RECORDED, Context, Finding, Target
 from preflight.grounding.index import index_of
 from preflight.grounding.leaves import Leaf, leaves, packed, together
 from preflight.grounding.lookup import look_up
@@ -29,7 +29,18 @@ _MAX_SHOWN = 4
 _SWAP_MARGIN = 1.01
 _COUNTABLE = frozenset(("number", "number_scaled", "number_words", "exact"))
 # The reason that is told when several mentions of a value failed for different reasons.
-_REASONS = ("incomplete", "superseded", "negated", "ambiguous", "swapped", "shared_span", "derived", "carried", "weak", "confusable")
+_REASONS = (
+    "incomplete",
+    "superseded",
+    "negated",
+    "ambiguous",
+    "swapped",
+    "shared_span",
+    "derived",
+    "carried",
+    "weak",
+    "confusable",
+)
 
 
 class Work(msgspec.Struct):
@@ -42,7 +53,9 @@ class Work(msgspec.Struct):
     reason: str | None = None
 
 
-def ground_call(segments: Sequence[Segment], targets: Sequence[Target], context: Context = Context()) -> dict[str, Finding]:
+def ground_call(
+    segments: Sequence[Segment], targets: Sequence[Target], context: Context = NOTHING_RECORDED
+) -> dict[str, Finding]:
     """A verdict for each target, by name.
 
     The whole call is looked at once, since one span of the user's words feeds one argument (R-52).
@@ -54,7 +67,7 @@ def ground_call(segments: Sequence[Segment], targets: Sequence[Target], context:
         jobs[target.name] = _work(target, places, context)
     every = [work for job in jobs.values() if job for work in job]
     _match(every, places)
-    spans_of_time.ends(every, places, context)
+    spans_of_time.ends(every, places)
     _check_swaps(every, places)
     spans_of_time.check_order(every)
     _check_lists(jobs, places)
@@ -123,7 +136,8 @@ def _match(every: Sequence[Work], places: Sequence[Place]) -> None:
     bound = [work for work in every if not work.leaf.field.may_share]
     spans = [[claimed_spans(found) for found in work.usable] for work in bound]
     strength = {
-        at: (max((score(work.leaf, found) for found in work.usable), default=0.0) if _contested(spans, at) else 0.0) for at, work in enumerate(bound)
+        at: (max((score(work.leaf, found) for found in work.usable), default=0.0) if _contested(spans, at) else 0.0)
+        for at, work in enumerate(bound)
     }
     order = sorted(range(len(bound)), key=lambda at: (as_decimal(bound[at].leaf.value) is None, -strength[at], at))
     for work, option in zip(bound, assign(spans, order), strict=True):
@@ -151,7 +165,10 @@ def _contest(loser: Work, bound: Sequence[Work], score: Callable[[Leaf, Evidence
 
 def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]], at: int) -> bool:
     mine = {span for option in spans[at] for span in option}
-    return any(other != at and any(span in mine for option in options for span in option) for other, options in enumerate(spans))
+    return any(
+        other != at and any(span in mine for option in options for span in option)
+        for other, options in enumerate(spans)
+    )
 
 
 def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
@@ -210,21 +227,35 @@ def _finding(target: Target, job: list[Work] | None, segments: Sequence[Segment]
     if job is None:
         return Finding("unknown", None, "empty")
     if all(work.chosen for work in job):
-        return _known(target, job, segments, places)
+        return _known(job, segments, places)
     if any(work.leaf.field.role == "content" for work in job) and isinstance(target.claim, str):
         return content.scan(target.claim, places)
     failed = [work for work in job if work.chosen is None]
-    mentions = tuple(found for work in failed for _, found in (*work.refused, *((("shared_span", found) for found in work.usable))))[:_MAX_SHOWN]
+    mentions = tuple(
+        found for work in failed for _, found in (*work.refused, *(("shared_span", found) for found in work.usable))
+    )[:_MAX_SHOWN]
     return Finding("unknown", None, _reason(failed, segments, places), mentions)
 
 
-def _known(target: Target, job: list[Work], segments: Sequence[Segment], places: Sequence[Place]) -> Finding:
-    pairs = [(work.leaf.pointer, work.chosen) for work in job if work.chosen]
+def _known(job: list[Work], segments: Sequence[Segment], places: Sequence[Place]) -> Finding:
+    by_index = {place.segment_index: place for place in places}
+    elsewhere = [segment.text for segment in segments if segment.trust != USER]
+    pairs = [(work.leaf.pointer, _flagged(work.chosen, by_index, elsewhere)) for work in job if work.chosen]
     whole = together(pairs, "", "parts")
     if not whole.matched_text:
-        text = next(place.index.text for place in places if place.segment_index == whole.segment_index)
+        text = by_index[whole.segment_index].index.text
         whole = msgspec.structs.replace(whole, matched_text=text[whole.start : whole.end])
     return Finding("known", whole, "grounded")
+
+
+def _flagged(found: Evidence, by_index: Mapping[int, Place], elsewhere: Sequence[str]) -> Evidence:
+    """The evidence with what a reader should know: a rough number, a value that untrusted text has too (R-55)."""
+    flags = found.flags
+    if language_cues.hedged(found, by_index[found.segment_index]):
+        flags = (*flags, "hedged")
+    if elsewhere and any(found.matched_text in text for text in elsewhere):
+        flags = (*flags, "also_untrusted")
+    return found if flags is found.flags else msgspec.structs.replace(found, flags=flags)
 
 
 def _reason(failed: Sequence[Work], segments: Sequence[Segment], places: Sequence[Place]) -> str:

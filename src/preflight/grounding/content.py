@@ -14,9 +14,16 @@ from preflight.model.evidence import Evidence
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _LINK = re.compile(r"(?:https?://|www\.)[^\s<>\"']{1,2000}", re.IGNORECASE)
-_HOST = re.compile(r"(?<![\w@.-])(?:[a-z0-9-]{1,63}\.){1,4}(?:com|org|net|io|co|ru|cn|info|biz|app|dev|ai|me|xyz|top|site|online|shop|example|test)(?:/[^\s<>\"']{0,2000})?(?![\w-])", re.IGNORECASE)
+_HOST = re.compile(
+    r"(?<![\w@.-])(?:[a-z0-9-]{1,63}\.){1,4}(?:com|org|net|io|co|ru|cn|info|biz|app|dev|ai|me|xyz|top|site|online|shop|example|test)(?:/[^\s<>\"']{0,2000})?(?![\w-])",
+    re.IGNORECASE,
+)
 _PHONE = re.compile(r"(?<![\w.])\+?\(?\d[\d ().\-]{6,20}\d(?!\w)")
-_ACCOUNT = re.compile(r"\b(?=[A-Z0-9\- ]{0,40}\d)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{2,4}){2,8}\b|\b(?=[\w-]{0,40}\d)[A-Z]{1,6}-[A-Z0-9]{1,12}(?:-[A-Z0-9]{1,12}){0,4}\b|\b0x[0-9a-fA-F]{16,64}\b|\b[a-km-zA-HJ-NP-Z1-9]{26,62}\b")
+_ACCOUNT = re.compile(
+    r"\b(?=[A-Z0-9\- ]{0,40}\d)[A-Z]{2}\d{2}(?: ?[A-Z0-9]{2,4}){2,8}\b|\b"
+    r"(?=[\w-]{0,40}\d)[A-Z]{1,6}-[A-Z0-9]{1,12}(?:-[A-Z0-9]{1,12}){0,4}\b|\b0x[0-9a-fA-F]{16,64}\b"
+    r"|\b[a-km-zA-HJ-NP-Z1-9]{26,62}\b"
+)
 _SCHEMAS: dict[str, dict[str, object]] = {
     "email": {"type": "string", "format": "email"},
     "uri": {"type": "string", "format": "uri"},
@@ -27,7 +34,9 @@ _SCHEMAS: dict[str, dict[str, object]] = {
 
 def scan(text: str, places: Sequence[Place]) -> Finding:
     """`confirm` when every address in the text is the user's own, else `unknown`."""
-    if has_deceiving(text) and any(deceiving in text for deceiving in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b"):
+    if has_deceiving(text) and any(
+        deceiving in text for deceiving in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b"
+    ):
         return Finding("unknown", None, "confusable")
     found: list[Evidence] = []
     for sort, value in addresses(text):
@@ -50,7 +59,11 @@ def addresses(text: str) -> Iterator[tuple[str, str]]:
 
 def _grounded(sort: str, value: str, places: Sequence[Place]) -> Evidence | None:
     field = compile_field(sort, _SCHEMAS[sort], "target", {})
-    for candidate in (value, "".join(char for char in value if char.isalnum() or char == "+")) if sort in ("phone", "account") else (value,):
+    for candidate in (
+        (value, "".join(char for char in value if char.isalnum() or char == "+"))
+        if sort in ("phone", "account")
+        else (value,)
+    ):
         for found in look_up(field, candidate, [place for place in places if not place.carried], Context()):
             if found.grade == "stated":
                 return found

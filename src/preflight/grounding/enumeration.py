@@ -5,6 +5,7 @@ An element that was left out leaves no trace in the evidence of the others, so t
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +13,9 @@ from preflight.grounding.place import Place
 from preflight.model.evidence import Evidence
 
 _BETWEEN = re.compile(r"['\"”’]?\s?(?:,|;|&|and|or|und|y|et|와|과|、|,\s?(?:and|or))\s?['\"“‘]?", re.IGNORECASE)
-_NEXT_WORD = re.compile(r"['\"”’]?(?:\s?,\s?(?:and\s)?|\s(?:and|&|und|et)\s)['\"“‘]?[^\W\d_]+['\"”’]?\s?(?=$|[.!?\n;,])")
+_NEXT_WORD = re.compile(
+    r"['\"”’]?(?:\s?,\s?(?:and\s)?|\s(?:and|&|und|et)\s)['\"“‘]?[^\W\d_]+['\"”’]?\s?(?=$|[.!?\n;,])"
+)
 _NEXT_GAP = re.compile(r"\s?(?:,|&|and|und|y|et|、|,\s?and)\s?$", re.IGNORECASE)
 _NUMBERS = frozenset(("number", "number_words", "number_scaled"))
 
@@ -34,7 +37,7 @@ def _order(found: Evidence) -> tuple[int, int]:
 
 def _one_row(chosen: Sequence[Evidence], place: Place) -> bool:
     row = sorted(chosen, key=_order)
-    return all(_BETWEEN.fullmatch(place.index.text, one.end, two.start) for one, two in zip(row, row[1:], strict=False))
+    return all(_BETWEEN.fullmatch(place.index.text, one.end, two.start) for one, two in itertools.pairwise(row))
 
 
 def _more_numbers(chosen: Sequence[Evidence], place: Place) -> bool:

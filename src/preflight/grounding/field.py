@@ -13,16 +13,31 @@ from preflight.grounding.quantities import field_unit
 from preflight.grounding.tables.units import Unit
 from preflight.grounding.words import STOP, cue_key, split_words
 
-_IDENTIFIER_FORMATS = frozenset(("email", "idn-email", "uri", "url", "iri", "uri-reference", "uuid", "hostname", "ipv4", "ipv6", "phone", "iban"))
-_IDENTIFIER_WORDS = frozenset(
-    "id ids identifier iban account uuid guid email mail url uri link path file filename filepath directory folder token password username login handle phone telephone mobile address ip host hostname domain sku code key serial isbn".split()
+_IDENTIFIER_FORMATS = frozenset(
+    ("email", "idn-email", "uri", "url", "iri", "uri-reference", "uuid", "hostname", "ipv4", "ipv6", "phone", "iban")
 )
-_TARGET_WORDS = frozenset("recipient receiver recipients payee beneficiary iban account email mail phone cc bcc attendees".split())
+_IDENTIFIER_WORDS = frozenset(
+    (
+        "id ids identifier iban account uuid guid email mail url uri link path file filename filepath "
+        "directory folder token password username login handle phone telephone mobile address ip host "
+        "hostname domain sku code key serial isbn"
+    ).split()
+)
+_TARGET_WORDS = frozenset(
+    "recipient receiver recipients payee beneficiary iban account email mail phone cc bcc attendees".split()
+)
 _CONTENT_WORDS = frozenset("body message content text comment note notes caption summary reply memo".split())
 _PERSON = re.compile(r"recipient|receiver|mail|account|address|person|user|contact|wallet|payee", re.IGNORECASE)
-_FRACTION = re.compile(r"\bfraction\b|\bdecimal (?:form|value|fraction|format|number)\b|\bas a decimal\b|\b(?:between|from) 0(?:\.0)? (?:and|to) 1(?:\.0)?\b|\b0(?:\.0)?\s?(?:-|to)\s?1(?:\.0)?\b", re.IGNORECASE)
+_FRACTION = re.compile(
+    r"\bfraction\b|\bdecimal (?:form|value|fraction|format|number)\b|\bas a decimal\b|\b(?:between"
+    r"|from) 0(?:\.0)? (?:and|to) 1(?:\.0)?\b|\b0(?:\.0)?\s?(?:-|to)\s?1(?:\.0)?\b",
+    re.IGNORECASE,
+)
 _PERCENT = re.compile(r"percent|%", re.IGNORECASE)
-_LABEL = re.compile(r"(?<![\w.])['\"]?(?P<v>[\w.+-]{1,30})['\"]?\s*(?:[:=]|-(?=\s)|–|\bmeans\b|\bstands for\b|\bfor\b|\brepresents\b|\bindicates\b)\s*(?:an? |the )?['\"(]?(?P<l>[^,;.()'\"\n]{2,60})")
+_LABEL = re.compile(
+    r"(?<![\w.])['\"]?(?P<v>[\w.+-]{1,30})['\"]?\s*(?:[:=]|-(?=\s)|–|\bmeans\b|\bstands for\b|\bfor\b"
+    r"|\brepresents\b|\bindicates\b)\s*(?:an? |the )?['\"(]?(?P<l>[^,;.()'\"\n]{2,60})"
+)
 _LABEL_BEFORE = re.compile(r"(?P<l>[^\W\d_][\w ]{1,40}?)\s*(?:[:=]|\()\s*['\"]?(?P<v>\d{1,4})['\"]?\)?(?![\w.])")
 _CONJUNCTION = re.compile(r"\s(?:and|or)\s?$", re.IGNORECASE)
 _HINT_KEYS = ("x-unit", "x-locale", "x-synonyms", "x-enum-labels", "x-grounding", "x-may-share", "x-role")
@@ -49,7 +64,11 @@ class Field(msgspec.Struct, frozen=True):
     @property
     def identifier(self) -> bool:
         """Whether the value is compared as written: no fold of case or punctuation (R-47)."""
-        return self.format in _IDENTIFIER_FORMATS or self.role in ("target", "object") or bool(_IDENTIFIER_WORDS.intersection(self.words[-2:]))
+        return (
+            self.format in _IDENTIFIER_FORMATS
+            or self.role in ("target", "object")
+            or bool(_IDENTIFIER_WORDS.intersection(self.words[-2:]))
+        )
 
 
 def compile_field(name: str, schema: Mapping[str, object], role: Role | None, hints: Mapping[str, object]) -> Field:
@@ -59,7 +78,10 @@ def compile_field(name: str, schema: Mapping[str, object], role: Role | None, hi
     """
     if hints:
         return _compile(name, schema, role, hints)
-    key = tuple((word, repr(value) if value.__class__ in (list, dict) else value, value.__class__) for word, value in schema.items())
+    key = tuple(
+        (word, repr(value) if value.__class__ in (list, dict) else value, value.__class__)
+        for word, value in schema.items()
+    )
     try:
         return _remembered(name, role, _Schema(key, schema))
     except TypeError:  # a value that cannot be hashed
@@ -91,7 +113,13 @@ def _compile(name: str, schema: Mapping[str, object], role: Role | None, hints: 
     description = " ".join(str(schema[key]) for key in ("title", "description") if isinstance(schema.get(key), str))
     words = split_words(name.rpartition("/")[2]) if name.rpartition("/")[2].isdigit() is False else split_words(name)
     declared = schema.get("type")
-    types = (declared,) if isinstance(declared, str) else tuple(str(kind) for kind in declared) if isinstance(declared, list) else ()
+    types = (
+        (declared,)
+        if isinstance(declared, str)
+        else tuple(str(kind) for kind in declared)
+        if isinstance(declared, list)
+        else ()
+    )
     shape = schema.get("format")
     members = _members(schema)
     return Field(
@@ -102,7 +130,7 @@ def _compile(name: str, schema: Mapping[str, object], role: Role | None, hints: 
         format=shape if isinstance(shape, str) else "",
         members=members,
         labels=_labels(schema, members, description, given),
-        role=role or _hinted_role(given, hints) or default_role(words, shape, members, types, description),
+        role=role or _hinted_role(given) or default_role(words, shape, members, types, description),
         unit=field_unit(name, description, given.get("x-unit")),
         locale=str(given["x-locale"]) if isinstance(given.get("x-locale"), str) else None,
         grounding=_grounding(schema, hints),
@@ -112,14 +140,16 @@ def _compile(name: str, schema: Mapping[str, object], role: Role | None, hints: 
     )
 
 
-def _hinted_role(given: Mapping[str, object], hints: Mapping[str, object]) -> Role | None:
+def _hinted_role(given: Mapping[str, object]) -> Role | None:
     role = given.get("x-role")
     if role in ("target", "object", "quantity", "time", "option", "content"):
-        return role  # type: ignore[return-value]
+        return role
     return None
 
 
-def default_role(words: tuple[str, ...], shape: object, members: tuple[object, ...], types: tuple[str, ...], description: str = "") -> Role | None:
+def default_role(
+    words: tuple[str, ...], shape: object, members: tuple[object, ...], types: tuple[str, ...], description: str = ""
+) -> Role | None:
     """A careful role where the rules give none: the stricter one when a name could mean two."""
     if members or types == ("boolean",):
         return "option"
@@ -129,7 +159,7 @@ def default_role(words: tuple[str, ...], shape: object, members: tuple[object, .
         return "target"
     if words == ("to",) and "string" in types and _PERSON.search(description):
         return "target"
-    if words and words[-1] in ("id", "ids", "identifier", "uuid") :
+    if words and words[-1] in ("id", "ids", "identifier", "uuid"):
         return "object"
     if words and words[-1] in _CONTENT_WORDS and types in ((), ("string",)):
         return "content"
@@ -149,19 +179,27 @@ def _members(schema: Mapping[str, object]) -> tuple[object, ...]:
     if isinstance(enum, list | tuple):
         return tuple(enum)
     branches = schema.get("oneOf") or schema.get("anyOf")
-    if isinstance(branches, list | tuple) and branches and all(isinstance(branch, Mapping) and "const" in branch for branch in branches):
+    if (
+        isinstance(branches, list | tuple)
+        and branches
+        and all(isinstance(branch, Mapping) and "const" in branch for branch in branches)
+    ):
         return tuple(branch["const"] for branch in branches)
     return ()
 
 
-def _labels(schema: Mapping[str, object], members: tuple[object, ...], description: str, given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+def _labels(
+    schema: Mapping[str, object], members: tuple[object, ...], description: str, given: Mapping[str, object]
+) -> dict[str, tuple[str, ...]]:
     """Other names of values: titles, labels and synonyms that are declared, `1 for Bangkok` in the description."""
     labels: dict[str, list[str]] = {}
     for key in ("x-enum-labels", "x-synonyms"):
         table = given.get(key)
         if isinstance(table, Mapping):
             for value, names in table.items():
-                labels.setdefault(str(value), []).extend([names] if isinstance(names, str) else [str(name) for name in _items(names)])
+                labels.setdefault(str(value), []).extend(
+                    [names] if isinstance(names, str) else [str(name) for name in _items(names)]
+                )
     for branch in _items(schema.get("oneOf") or schema.get("anyOf")):
         if isinstance(branch, Mapping) and "const" in branch and isinstance(branch.get("title"), str):
             labels.setdefault(str(branch["const"]), []).append(str(branch["title"]))

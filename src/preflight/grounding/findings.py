@@ -25,6 +25,9 @@ class Context(msgspec.Struct, frozen=True):
     locale: str = "en"
 
 
+NOTHING_RECORDED = Context()
+
+
 class Target(msgspec.Struct, frozen=True):
     """One value to be grounded.
 

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from preflight.grounding import dates, number_words, numerals, times, tokens
+from preflight.grounding import date_resolution, dates, number_words, numerals, times, tokens
 from preflight.grounding.findings import Context
 from preflight.grounding.mention import Mention
 from preflight.grounding.quantities import Quantity, quantities
@@ -25,12 +25,15 @@ _MAX_TEXT = 1_000_000
 _REPLACING = 48
 _NEXT_TO = 3
 _MAX_CORRECTIONS = 64
+_SORTS = ("number", "date", "time")
 _AFTER_ITS_VALUE = ("instead", "말고")
 _MAX_RESOLVED = 4096
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 _CORRECTION = re.compile(
-    r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction|scratch that|wait,|actually|change (?:it|that) to|on second thought|instead(?! of))(?![^\W_])"
-    r"|\b(?:nein|besser gesagt|ich meine|doch lieber|mejor|perdón|digo|quiero decir|non,|plutôt|pardon|je veux dire)(?![^\W_])|아니|정정|말고|いや|じゃなくて|ではなく|やっぱり",
+    r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction"
+    r"|scratch that|wait,|actually|change (?:it|that) to|on second thought|instead(?! of))(?![^\W_])"
+    r"|\b(?:nein|besser gesagt|ich meine|doch lieber|mejor|perdón|digo|quiero decir|non,|plutôt|pardon"
+    r"|je veux dire)(?![^\W_])|아니|정정|말고|いや|じゃなくて|ではなく|やっぱり",
     re.IGNORECASE,
 )
 
@@ -100,7 +103,9 @@ class Index:
     @cached_property
     def years(self) -> frozenset[int]:
         """Every year that a date in the text states."""
-        return frozenset(mention.key[1] for mention in self.dates if isinstance(mention.key, tuple) and mention.key[0] == "ymd")
+        return frozenset(
+            mention.key[1] for mention in self.dates if isinstance(mention.key, tuple) and mention.key[0] == "ymd"
+        )
 
     def resolved(self, mention: Mention, context: Context) -> tuple[tuple[date, ...], str | None]:
         """The days that a date mention means for a request."""
@@ -108,7 +113,9 @@ class Index:
         if key not in self._resolved:
             if len(self._resolved) > _MAX_RESOLVED:
                 self._resolved.clear()
-            self._resolved[key] = dates.with_year_of_others(mention.key, dates.resolve(mention.key, context), self.years)  # type: ignore[arg-type]
+            symbol = mention.key if isinstance(mention.key, tuple) else ()
+            read = date_resolution.resolve(symbol, context)
+            self._resolved[key] = date_resolution.with_year_of_others(symbol, read, self.years)
         return self._resolved[key]
 
     @cached_property
@@ -118,7 +125,9 @@ class Index:
 
     @cached_property
     def _calendar(self) -> tuple[list[int], list[tuple[int, int, bool]]]:
-        spans = sorted((mention.start, mention.end, "ambiguous" in mention.flags) for mention in (*self.dates, *self.times))
+        spans = sorted(
+            (mention.start, mention.end, "ambiguous" in mention.flags) for mention in (*self.dates, *self.times)
+        )
         return [start for start, _, _ in spans], spans
 
     def calendar_at(self, start: int, end: int) -> str | None:
@@ -133,12 +142,26 @@ class Index:
     def mentions(self, sort: str) -> list[tuple[int, int, object]]:
         """Every mention of a sort (`number`, `date`, `time`) with its key, numbers in dates left out."""
         if sort not in self._sorts:
-            found = {"number": self._free_numbers, "date": lambda: self.dates, "time": lambda: self.times}.get(sort, list)()
+            found = (
+                {"number": self._free_numbers, "date": self._dates, "time": self._times}[sort]()
+                if sort in _SORTS
+                else []
+            )
             self._sorts[sort] = [(mention.start, mention.end, mention.key) for mention in found]
         return self._sorts[sort]
 
+    def _dates(self) -> list[Mention]:
+        return self.dates
+
+    def _times(self) -> list[Mention]:
+        return self.times
+
     def _free_numbers(self) -> list[Mention]:
-        return [mention for mention in self.number_list if mention.grade == "stated" and self.calendar_at(mention.start, mention.end) != "inside"]
+        return [
+            mention
+            for mention in self.number_list
+            if mention.grade == "stated" and self.calendar_at(mention.start, mention.end) != "inside"
+        ]
 
     @cached_property
     def corrections(self) -> list[tuple[int, int]]:
@@ -159,7 +182,9 @@ class Index:
         if at == len(self.corrections) or self.corrections[at][0] - end > _NEXT_TO:
             return False
         start, stop = self.corrections[at]
-        return not any(char.isalnum() for char in self.text[end:start]) and bool(self.text[stop : stop + 40].strip(" ,.!"))
+        return not any(char.isalnum() for char in self.text[end:start]) and bool(
+            self.text[stop : stop + 40].strip(" ,.!")
+        )
 
     def replacement(self, sort: str, length: int = 0) -> Replacement | None:
         """The last mention of a sort that a correction puts in the place of earlier ones; of a length, for codes."""
@@ -170,12 +195,16 @@ class Index:
         return self._replacements[key]
 
     def _replaced(self, sort: str, length: int, start: int, end: int) -> Replacement | None:
-        if sort in ("number", "date", "time"):
+        if sort in _SORTS:
             mentions = self.mentions(sort)
             at = bisect_left(mentions, end, key=itemgetter(0))
             if at < len(mentions) and mentions[at][0] - end <= _REPLACING:
                 return Replacement(start, *mentions[at])
-            if at and self.text[start:end].lower() in _AFTER_ITS_VALUE and 0 <= start - mentions[at - 1][1] <= _REPLACING // 2:
+            if (
+                at
+                and self.text[start:end].lower() in _AFTER_ITS_VALUE
+                and 0 <= start - mentions[at - 1][1] <= _REPLACING // 2
+            ):
                 return Replacement(mentions[at - 1][0] - 1, *mentions[at - 1])
             return None
         for token in tokens.TOKEN.finditer(self.text, end, end + _REPLACING):

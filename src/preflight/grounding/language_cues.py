@@ -9,20 +9,38 @@ from preflight.grounding.place import Place
 from preflight.model.evidence import Evidence
 
 _REFUSED = re.compile(
-    r"(?:(?<!i )(?<!we )(?<!they )(?<!you )\b(?:don['’]?t|do not|never)\s(?!forget|worry|hesitate|only|just)(?:[^\W\d_]+\s){1,2}(?:to |the |a |an |any |my |at |in |for |from )?"
+    r"(?:(?<!i )(?<!we )(?<!they )(?<!you )\b(?:don['’]?t|do not|never)\s(?!forget|worry|hesitate|only"
+    r"|just)(?:[^\W\d_]+\s){1,2}(?:to |the |a |an |any |my |at |in |for |from )?"
     r"|\b(?:but |and |, ?)?not\s(?:to |for |from |in |at |on |with |the |a |an )?"
-    r"|\b(?:except(?: for)?|excluding|instead of|rather than|other than|anything but|anyone but|avoid|skip)\s(?:to |for |from |the |a |an )?"
-    r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|en vez de|sauf|pas)\s(?:an |auf |a |à |el |la |le |den |die |das )?)['\"“]?$",
+    r"|\b(?:except(?: for)?|excluding|instead of|rather than|other than|anything but|anyone but|avoid"
+    r"|skip)\s(?:to |for |from |the |a |an )?"
+    r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|en vez de|sauf|pas)\s(?:an |auf |a |à |el |la "
+    r"|le |den |die |das )?)['\"“]?$",
     re.IGNORECASE,
 )
 # What every refusal holds: a cheap look before the long pattern.
-_REFUSER = re.compile(r"not|n['’]t|never|xcept|xclud|instead|rather|than|but|avoid|skip|nicht|außer|statt|sin|no a|vez|sauf|pas", re.IGNORECASE)
+_REFUSER = re.compile(
+    r"not|n['’]t|never|xcept|xclud|instead|rather|than|but|avoid|skip|nicht|außer|statt|sin|no a|vez|sauf|pas",
+    re.IGNORECASE,
+)
 _REFUSED_AFTER = re.compile(r"['\"”]?\s?(?:말고|빼고|제외|ではなく|じゃなくて|以外)")
-_BOUND = re.compile(r"\b(?:not|no|nicht|no)\s(?:more|less|fewer|over|under|above|below|exceed\w*|greater|later|earlier|mehr)\b", re.IGNORECASE)
-_HEDGE = re.compile(r"\b(?:roughly|about|around|approximately|approx\.?|maybe|perhaps|some|circa|ungefähr|etwa|unos|unas|environ|~)\s?$|(?:약|대략|約)\s?$", re.IGNORECASE)
+_BOUND = re.compile(
+    r"\b(?:not|no|nicht|no)\s(?:more|less|fewer|over|under|above|below|exceed\w*|greater|later|earlier|mehr)\b",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"\b(?:roughly|about|around|approximately|approx\.?|maybe|perhaps|some|circa|ungefähr|etwa|unos|unas|environ|~)\s?$|(?:약|대략|約)\s?$",
+    re.IGNORECASE,
+)
 _OR = re.compile(r"or|oder|ou|또는|아니면|か|または", re.IGNORECASE)
-_OR_AFTER = re.compile(r"[^\W\d_%°]{0,12}[ ]?,?\s?(?:or(?! rather)|oder|ou|또는|아니면|か|または)\s(?:the |on |at |a )?|\s?(?:아니면|또는|か|または)\s?", re.IGNORECASE)
-_OR_BEFORE = re.compile(r"\b(?:or|oder|ou|또는|아니면|または)\s(?:the |on |at |a )?[$€£¥₩]?$|(?:아니면|또는|か|または)\s?$", re.IGNORECASE)
+_OR_AFTER = re.compile(
+    r"[^\W\d_%°]{0,12}[ ]?,?\s?(?:or(?! rather)|oder|ou|또는|아니면|か|または)\s(?:the |on |at |a )?|\s?(?:아니면"
+    r"|또는|か|または)\s?",
+    re.IGNORECASE,
+)
+_OR_BEFORE = re.compile(
+    r"\b(?:or|oder|ou|또는|아니면|または)\s(?:the |on |at |a )?[$€£¥₩]?$|(?:아니면|또는|か|または)\s?$", re.IGNORECASE
+)
 _WINDOW = 48
 
 
@@ -46,7 +64,10 @@ def has_choice(found: Evidence, place: Place) -> bool:
     if not place.index.has_near(_OR, found.start - 24, found.end + 24):
         return False
     text = place.index.text
-    return _OR_AFTER.match(text, found.end) is not None or _OR_BEFORE.search(text, max(0, found.start - 24), found.start) is not None
+    return (
+        _OR_AFTER.match(text, found.end) is not None
+        or _OR_BEFORE.search(text, max(0, found.start - 24), found.start) is not None
+    )
 
 
 def open_choice(found: Evidence, place: Place, others: Sequence[tuple[int, int]]) -> bool:
@@ -56,7 +77,9 @@ def open_choice(found: Evidence, place: Place, others: Sequence[tuple[int, int]]
     if after and any(0 <= start - after.end() <= 1 for start, _ in others):
         return True
     before = _OR_BEFORE.search(text, max(0, found.start - 24), found.start)
-    return before is not None and any(0 <= before.start() - end <= 14 and not _breaks(text[end : before.start()]) for _, end in others)
+    return before is not None and any(
+        0 <= before.start() - end <= 14 and not _breaks(text[end : before.start()]) for _, end in others
+    )
 
 
 def _breaks(gap: str) -> bool:

@@ -29,7 +29,9 @@ def leaves(target: Target) -> list[Leaf] | None:
     return found if _walk(target, target.claim, target.schema, target.name, "", found, 0) else None
 
 
-def _walk(target: Target, value: object, schema: Mapping[str, object], name: str, pointer: str, found: list[Leaf], depth: int) -> bool:
+def _walk(
+    target: Target, value: object, schema: Mapping[str, object], name: str, pointer: str, found: list[Leaf], depth: int
+) -> bool:
     if value is None or value == "" or depth > _MAX_DEPTH:
         return False
     if not isinstance(value, Mapping | list | tuple):
@@ -41,7 +43,9 @@ def _walk(target: Target, value: object, schema: Mapping[str, object], name: str
     )
 
 
-def _children(value: Mapping[str, object] | Sequence[object], schema: Mapping[str, object], name: str) -> Iterator[tuple[str, object, Mapping[str, object], str]]:
+def _children(
+    value: Mapping[str, object] | Sequence[object], schema: Mapping[str, object], name: str
+) -> Iterator[tuple[str, object, Mapping[str, object], str]]:
     if isinstance(value, Mapping):
         properties = schema.get("properties")
         for key, child in value.items():

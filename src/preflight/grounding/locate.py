@@ -14,7 +14,7 @@ import msgspec
 
 from preflight.grounding.call import places_of
 from preflight.grounding.field import Field, compile_field
-from preflight.grounding.findings import Context, Target
+from preflight.grounding.findings import NOTHING_RECORDED, Context, Target
 from preflight.grounding.leaves import Leaf, leaves, packed, together
 from preflight.grounding.lookup import look_up
 from preflight.grounding.place import Place
@@ -38,7 +38,7 @@ def support(
     segments: Sequence[Segment],
     located: Located,
     schema: Mapping[str, object],
-    context: Context = Context(),
+    context: Context = NOTHING_RECORDED,
     *,
     name: str = "",
 ) -> Evidence | None:
@@ -55,9 +55,7 @@ def support(
 
 def located_from(evidence: Evidence, value: object) -> Located:
     """The stored evidence of a value as a place to be checked again (R-59)."""
-    parts = tuple(
-        located_from(part, _value_at(value, part)) for part in evidence.parts if part.pointer != "#anchor"
-    )
+    parts = tuple(located_from(part, _value_at(value, part)) for part in evidence.parts if part.pointer != "#anchor")
     if evidence.normaliser == "date_time" and len({part.segment_index for part in parts}) == 1:
         parts = ()  # one span holds the day and the time
     return Located(value, evidence.segment_index, evidence.start, evidence.end, evidence.pointer, parts)
@@ -130,7 +128,9 @@ def _read(segments: Sequence[Segment], located: Located, field: Field, context: 
     places = [place for place in places_of(segments, context) if place.segment_index == located.segment_index]
     for start, end in _spans(places[0], located) if places else ():
         for found in look_up(field, located.value, places, context):
-            usable = found.grade in _COUNTS and (found.normaliser in ("number", "percent") or "ambiguous" not in found.flags)
+            usable = found.grade in _COUNTS and (
+                found.normaliser in ("number", "percent") or "ambiguous" not in found.flags
+            )
             if usable and (found.start, found.end) == (start, end):
                 quote = places[0].index.text[located.start : located.end]
                 return msgspec.structs.replace(found, start=located.start, end=located.end, matched_text=quote)
@@ -153,7 +153,9 @@ def _spans(place: Place, located: Located) -> list[tuple[int, int]]:
     return spans
 
 
-def _parts(segments: Sequence[Segment], located: Located, schema: Mapping[str, object], context: Context, name: str) -> Evidence | None:
+def _parts(
+    segments: Sequence[Segment], located: Located, schema: Mapping[str, object], context: Context, name: str
+) -> Evidence | None:
     pointers = {part.pointer for part in located.parts}
     if len(pointers) != len(located.parts) or any(_text(segments, part) is None for part in located.parts):
         return None
@@ -178,7 +180,9 @@ def _parts(segments: Sequence[Segment], located: Located, schema: Mapping[str, o
     return msgspec.structs.replace(whole, matched_text=text[whole.start : whole.end])
 
 
-def _moment(segments: Sequence[Segment], located: Located, schema: Mapping[str, object], context: Context, name: str) -> Evidence | None:
+def _moment(
+    segments: Sequence[Segment], located: Located, schema: Mapping[str, object], context: Context, name: str
+) -> Evidence | None:
     """A moment from a day and a time that stand apart, or an end from a start and a length."""
     field = compile_field(name, schema, None, {})
     places = {place.segment_index: place for place in places_of(segments, context)}
@@ -197,5 +201,3 @@ def _overlap(one: Evidence, other: Evidence) -> bool:
 
 def _evidence(located: Located, quote: str, normaliser: str, canonical: str) -> Evidence:
     return Evidence(located.segment_index, located.start, located.end, quote, normaliser, canonical)
-
-

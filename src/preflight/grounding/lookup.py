@@ -15,7 +15,9 @@ from preflight.grounding.read_option import read_boolean
 from preflight.grounding.read_string import labelled, read_string
 from preflight.model.evidence import Evidence
 
-_DATE_LIKE = re.compile(r"\d{4}-\d\d|\d{1,2}[-/.:]\d{1,2}|\d{1,2}\s?[ap]m|[A-Z][a-z]{2,8}\.? \d|\d [A-Z][a-z]{2}", re.IGNORECASE)
+_DATE_LIKE = re.compile(
+    r"\d{4}-\d\d|\d{1,2}[-/.:]\d{1,2}|\d{1,2}\s?[ap]m|[A-Z][a-z]{2,8}\.? \d|\d [A-Z][a-z]{2}", re.IGNORECASE
+)
 
 
 def look_up(field: Field, value: object, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
@@ -47,5 +49,5 @@ def _string(field: Field, value: str, places: Sequence[Place], context: Context)
     moments: list[Evidence] = []
     if _DATE_LIKE.search(value) and not any(mention.grade == "stated" for mention in found):
         claim = parse_claim(value, field)
-        moments = list(read_moment(field, claim, places, context)) if claim else []
+        moments = list(read_moment(claim, places, context)) if claim else []
     yield from moments or found

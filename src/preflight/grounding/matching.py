@@ -32,7 +32,9 @@ def assign(candidates: Sequence[Sequence[Sequence[Span]]], order: Sequence[int])
     return chosen
 
 
-def _place(leaf: int, candidates: Sequence[Sequence[Sequence[Span]]], chosen: list[int | None], moving: set[int]) -> bool:
+def _place(
+    leaf: int, candidates: Sequence[Sequence[Sequence[Span]]], chosen: list[int | None], moving: set[int]
+) -> bool:
     blocked: list[tuple[int, int]] = []
     for option, spans in enumerate(candidates[leaf]):
         holders = _holders(leaf, spans, candidates, chosen)
@@ -51,10 +53,16 @@ def _place(leaf: int, candidates: Sequence[Sequence[Sequence[Span]]], chosen: li
     return False
 
 
-def _holders(leaf: int, spans: Sequence[Span], candidates: Sequence[Sequence[Sequence[Span]]], chosen: list[int | None]) -> list[int]:
+def _holders(
+    leaf: int, spans: Sequence[Span], candidates: Sequence[Sequence[Sequence[Span]]], chosen: list[int | None]
+) -> list[int]:
     found = []
     for other, option in enumerate(chosen):
-        if option is not None and other != leaf and any(_overlap(mine, theirs) for mine in spans for theirs in candidates[other][option]):
+        if (
+            option is not None
+            and other != leaf
+            and any(_overlap(mine, theirs) for mine in spans for theirs in candidates[other][option])
+        ):
             found.append(other)
     return found
 

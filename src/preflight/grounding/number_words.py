@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from text_to_num import find_numbers
+from text_to_num import find_numbers  # type: ignore[import-untyped]  # ships no type information
 
 from preflight.grounding.mention import Mention
 from preflight.grounding.numerals import SCALES
@@ -16,13 +16,25 @@ _WORD = re.compile(r"[^\W\d_]+|[0-9]+(?:[.,][0-9]+)*|[^\w\s]")
 _ARTICLES = frozenset("a an un una uno une ein eine einen einem einer eines um uma en et".split())
 _HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25")}
 _HALF = re.compile(
-    r"\b(?:(?P<count>one|two|three|four|five|six|seven|eight|nine|ten|[0-9]+) and )?(?:an? )?(?P<part>half|quarter)[ -](?:(?:of )?an? )?"
+    r"\b(?:(?P<count>one|two|three|four|five|six|seven|eight|nine|ten|[0-9]+) and )?(?:an? )?"
+    r"(?P<part>half|quarter)[ -](?:(?:of )?an? )?"
     r"(?P<scale>dozen|hundred|thousand|million|billion)\b",
     re.IGNORECASE,
 )
 _DOZEN = re.compile(r"\b(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|[0-9]+) dozen\b", re.IGNORECASE)
 _LOOSE = re.compile(r"\b(?:couple|pair|once|twice|single|double|triple|few|several|solo)\b", re.IGNORECASE)
-_LOOSE_VALUES = {"couple": 2, "pair": 2, "once": 1, "twice": 2, "single": 1, "double": 2, "triple": 3, "few": 3, "several": 3, "solo": 1}
+_LOOSE_VALUES = {
+    "couple": 2,
+    "pair": 2,
+    "once": 1,
+    "twice": 2,
+    "single": 1,
+    "double": 2,
+    "triple": 3,
+    "few": 3,
+    "several": 3,
+    "solo": 1,
+}
 _COUNTS = {
     **{word: value for value, word in enumerate("zero one two three four five six seven eight nine ten".split())},
     "a": 1,
@@ -31,12 +43,21 @@ _COUNTS = {
 _PERCENT = re.compile(r"[ \u00a0-]?(?:%|percent\b|per cent\b|prozent\b|por ciento\b|pour cent\b)", re.IGNORECASE)
 _NEGATIVE = re.compile(r"\b(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE)
 
-_SINO = {char: value for value, chars in enumerate(("〇零영공", "一일", "二이", "三삼", "四사", "五오", "六육륙", "七칠", "八팔", "九구")) for char in chars}
+_SINO = {
+    char: value
+    for value, chars in enumerate(
+        ("〇零영공", "一일", "二이", "三삼", "四사", "五오", "六육륙", "七칠", "八팔", "九구")
+    )
+    for char in chars
+}
 _TENS = {"十": 10, "십": 10, "百": 100, "백": 100, "千": 1000, "천": 1000}
 _MYRIADS = {"万": 10**4, "萬": 10**4, "만": 10**4, "億": 10**8, "억": 10**8, "兆": 10**12, "조": 10**12}
 _KANJI = re.compile(r"[〇零一二三四五六七八九十百千万萬億兆]+")
 _KANJI_COUNTER = "円人個本枚回泊名時分日月年台匹杯冊件歳つ週"
-_HANGUL = re.compile(r"(?<![가-힣])[영공일이삼사오육륙칠팔구십백천만억조]+(?=[ ]?(?:원|명|개|번|장|권|달러|유로|엔|퍼센트|분|초|년|월|일|박|인|$|[^가-힣]))")
+_HANGUL = re.compile(
+    r"(?<![가-힣])[영공일이삼사오육륙칠팔구십백천만억조]+"
+    r"(?=[ ]?(?:원|명|개|번|장|권|달러|유로|엔|퍼센트|분|초|년|월|일|박|인|$|[^가-힣]))"
+)
 _NATIVE = {
     word: value
     for value, words in enumerate(
@@ -45,7 +66,10 @@ _NATIVE = {
     for word in words.split()
 }
 _MAX_CHARS = 40
-_NATIVE_COUNT = re.compile(rf"(?<![가-힣])({'|'.join(sorted(_NATIVE, key=len, reverse=True))})[ ]?(?=명|개|장|번|잔|권|마리|대|살|달|박|사람|분|병)")
+_NATIVE_COUNT = re.compile(
+    rf"(?<![가-힣])({'|'.join(sorted(_NATIVE, key=len, reverse=True))})[ ]?"
+    r"(?=명|개|장|번|잔|권|마리|대|살|달|박|사람|분|병)"
+)
 
 
 class _Token:
@@ -154,7 +178,11 @@ def _signed(text: str, mention: Mention) -> Iterator[Mention]:
 def _east_asian(text: str) -> Iterator[Mention]:
     for match in _KANJI.finditer(text):
         follows = text[match.end() : match.end() + 1]
-        if len(match[0]) <= _MAX_CHARS and (len(match[0]) > 1 or follows in tuple(_KANJI_COUNTER)) and not _digit_before(text, match.start()):
+        if (
+            len(match[0]) <= _MAX_CHARS
+            and (len(match[0]) > 1 or follows in tuple(_KANJI_COUNTER))
+            and not _digit_before(text, match.start())
+        ):
             yield Mention(match.start(), match.end(), Decimal(sino(match[0])), "number_words")
     for match in _HANGUL.finditer(text):
         if len(match[0]) <= _MAX_CHARS and any(char in _TENS or char in _MYRIADS for char in match[0]):

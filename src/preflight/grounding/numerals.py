@@ -42,7 +42,9 @@ _SCALE_WORD = "|".join(sorted((name for name in SCALES if name.isascii() or name
 _SCALE = re.compile(rf"[ \u00a0-]?(?:({_SCALE_WORD})(?![^\W_])|([만억조천백万億兆千百萬]))", re.IGNORECASE)
 _MONEY_SCALE = re.compile(r"(m|mm|b)(?![^\W_])", re.IGNORECASE)
 _CJK_TAIL = re.compile(r"[ ]?([0-9][0-9,]*)?([만천백万千百萬])?")
-PERCENT = re.compile(r"[ \u00a0]?(?:%|percent\b|per cent\b|pct\b|prozent\b|por ciento\b|pour cent\b|퍼센트|パーセント)", re.IGNORECASE)
+PERCENT = re.compile(
+    r"[ \u00a0]?(?:%|percent\b|per cent\b|pct\b|prozent\b|por ciento\b|pour cent\b|퍼센트|パーセント)", re.IGNORECASE
+)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?![^\W_])", re.IGNORECASE)
 _NEGATIVE_WORD = re.compile(r"(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE)
 _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
@@ -203,7 +205,11 @@ def _free_left(text: str, start: int) -> bool:
             return _range(text, start)
         return start < 2 or not (text[start - 2].isalnum() or text[start - 2] in "_.")
     if before in ".,:/":
-        return start < 2 or not text[start - 2].isalnum() or (before in ":,/" and text[start - 2].isalpha() and before != "/")
+        return (
+            start < 2
+            or not text[start - 2].isalnum()
+            or (before in ":,/" and text[start - 2].isalpha() and before != "/")
+        )
     return before not in "_@\\^~"
 
 
@@ -215,10 +221,14 @@ def _range(text: str, start: int) -> bool:
     right = start
     while right < len(text) and text[right].isdigit():
         right += 1
-    if left > 0 and (text[left - 1].isalnum() or text[left - 1] in "-/._:") or text[right : right + 1] in tuple("-/_:"):
+    if (left > 0 and (text[left - 1].isalnum() or text[left - 1] in "-/._:")) or text[right : right + 1] in tuple(
+        "-/_:"
+    ):
         return False
     low, high = text[left : start - 1], text[start:right]
-    return len(high) - len(low) in (0, 1) and len(high) <= 4 and low < high.rjust(len(low), "0") or len(high) > len(low) <= 3 >= len(high)
+    return (len(high) - len(low) in (0, 1) and len(high) <= 4 and low < high.rjust(len(low), "0")) or len(high) > len(
+        low
+    ) <= 3 >= len(high)
 
 
 def _money_before(text: str, end: int) -> bool:

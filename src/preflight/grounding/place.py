@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from preflight.grounding.index import Index
 from preflight.model.evidence import Evidence, Grade
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """One segment of the user's, with its index; `carried` when it belongs to an earlier request."""
 
     segment_index: int
     index: Index
     carried: bool = False
 
-    def evidence(
+    def evidence(  # noqa: PLR0913 - the fields of Evidence
         self,
         start: int,
         end: int,
@@ -25,6 +25,7 @@ class Place(NamedTuple):
         rule: str | None = None,
         flags: tuple[str, ...] = (),
         alternatives: tuple[str, ...] = (),
+        *,
         parts: tuple[Evidence, ...] = (),
         pointer: str = "",
     ) -> Evidence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
@@ -16,7 +17,10 @@ _AND = re.compile(r"\s?,?\s?(?:and\s)?")
 _CJK_AFTER = re.compile("|".join(sorted((name for name in UNITS if name[0] > "\u3000"), key=len, reverse=True)))
 # Symbols that are also words or letters in a sentence: after a space they count in capitals only.
 _WORDLIKE = frozenset(("d", "a", "n", "f", "c", "k", "in", "h", "m", "s", "l", "v", "w", "y"))
-_PARTS = re.compile(r"\b(?P<n>half an|an?|one|half a) (?P<u>hour|minute|day|week|month|year|kilometer|mile)\b(?P<half> and a half)?", re.IGNORECASE)
+_PARTS = re.compile(
+    r"\b(?P<n>half an|an?|one|half a) (?P<u>hour|minute|day|week|month|year|kilometer|mile)\b(?P<half> and a half)?",
+    re.IGNORECASE,
+)
 
 
 class Quantity(NamedTuple):
@@ -69,7 +73,7 @@ def _parts(text: str) -> Iterator[Quantity]:
 
 
 def _sums(text: str, found: list[Quantity]) -> Iterator[Quantity]:
-    for first, second in zip(found, found[1:], strict=False):
+    for first, second in itertools.pairwise(found):
         gap = _AND.match(text, first.end)
         adjacent = gap is not None and gap.end() == second.start
         if adjacent and first.unit.dimension == second.unit.dimension and first.unit.factor > second.unit.factor:
@@ -91,7 +95,9 @@ def field_unit(name: str, description: str, hint: object) -> Unit | None:
         units = {
             UNITS[word.lower()]
             for word in _WORD.findall(words)
-            if word.lower() in UNITS and word.lower() not in SYMBOLS and word.lower() not in ("second", "quarter", "minute", "day", "month", "year", "foot")
+            if word.lower() in UNITS
+            and word.lower() not in SYMBOLS
+            and word.lower() not in ("second", "quarter", "minute", "day", "month", "year", "foot")
         }
         if len(units) == 1:
             return next(iter(units))

@@ -5,16 +5,26 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_MAYBE = re.compile(r"^[ \t]*>|forward|original message|wrote|writes|says|said|subject:|schrieb|escribió|écrit|작성|님이|引用|転送", re.IGNORECASE | re.MULTILINE)
-_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_FORWARDED = re.compile(
-    r"^[ \t>*]*-{2,}[ \t]*(?:forwarded message|original message|weitergeleitete nachricht|mensaje reenviado|message transféré|전달된 메시지|転送メッセージ)[ \t]*-{0,}"
-    r"|^[ \t]*begin forwarded message:|^[ \t]*from:[^\n]{1,200}\n(?:[ \t]*(?:sent|date|to|cc|subject):[^\n]{0,300}\n?){1,5}",
+_MAYBE = re.compile(
+    r"^[ \t]*>|forward|original message|wrote|writes|says|said|subject:|schrieb|escribió|écrit|작성|님이|引用|転送",
     re.IGNORECASE | re.MULTILINE,
 )
-_WROTE = re.compile(r"^[ \t]*(?:on|am|el|le)\b[^\n]{4,120}\b(?:wrote|schrieb|escribió|écrit)\b[^\n]{0,60}:[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_FORWARDED = re.compile(
+    r"^[ \t>*]*-{2,}[ \t]*(?:forwarded message|original message|weitergeleitete nachricht"
+    r"|mensaje reenviado|message transféré|전달된 메시지|転送メッセージ)[ \t]*-{0,}"
+    r"|^[ \t]*begin forwarded message:|^[ \t]*from:[^\n]{1,200}\n(?:[ \t]*(?:sent|date|to|cc"
+    r"|subject):[^\n]{0,300}\n?){1,5}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WROTE = re.compile(
+    r"^[ \t]*(?:on|am|el|le)\b[^\n]{4,120}\b(?:wrote|schrieb|escribió|écrit)\b[^\n]{0,60}:[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _REPORTED = re.compile(
-    r"\b(?P<who>[^\W\d_]+)[ ](?:wrote|writes|says|said|emailed|texted)(?: to)?(?: me| us)?(?: today| yesterday| this)?[ ]?:[ \t\n]*(?P<what>\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|'[^'\n]{1,2000}'|[^\n]+)",
+    r"\b(?P<who>[^\W\d_]+)[ ](?:wrote|writes|says|said|emailed|texted)(?: to)?(?: me| us)?(?: today"
+    r"| yesterday| this)?[ ]?:[ \t\n]*(?P<what>\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|'[^'\n]{1,2000}'"
+    r"|[^\n]+)",
     re.IGNORECASE,
 )
 _OWN = frozenset(("i", "we"))
@@ -40,7 +50,4 @@ def foreign(text: str) -> list[tuple[int, int]]:
         first = pattern.search(text)
         if first:
             spans.append((first.start(), len(text)))
-    for match in _REPORTED.finditer(text):
-        if match["who"].lower() not in _OWN:
-            spans.append(match.span("what"))
-    return spans
+    return spans + [match.span("what") for match in _REPORTED.finditer(text) if match["who"].lower() not in _OWN]

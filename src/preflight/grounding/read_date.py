@@ -8,15 +8,17 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import NamedTuple
 
 from preflight.grounding import clock
-from preflight.grounding.dates import dates, resolve
+from preflight.grounding.date_resolution import resolve
+from preflight.grounding.dates import dates
 from preflight.grounding.field import Field
 from preflight.grounding.findings import Context
 from preflight.grounding.place import Place, hull
 from preflight.grounding.times import times
-from preflight.model.evidence import Evidence, Located
+from preflight.model.evidence import Evidence, Grade, Located
 
 _ISO = re.compile(
-    r"(?P<date>\d{4}-\d{2}-\d{2})(?:[T ](?P<h>\d{2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:\.\d{1,9})?)?\s?(?P<zone>Z|[+-]\d{2}:?\d{2}| UTC| GMT)?)?",
+    r"(?P<date>\d{4}-\d{2}-\d{2})(?:[T ](?P<h>\d{2}):(?P<m>\d{2})(?::(?P<s>\d{2})(?:\.\d{1,9})?)?\s?"
+    r"(?P<zone>Z|[+-]\d{2}:?\d{2}| UTC| GMT)?)?",
     re.IGNORECASE,
 )
 _TIME = re.compile(r"(?P<h>\d{1,2}):(?P<m>\d{2})(?::(?P<s>\d{2}))?(?:\s?(?P<p>[ap])\.?m\.?)?", re.IGNORECASE)
@@ -85,7 +87,9 @@ def _spelled(text: str, field: Field) -> Moment | None:
     found = [mention for mention in dates(text, "en") if mention.start == 0]
     if len(found) != 1:
         return None
-    locale = "en-US" if _MONTH_FIRST.search(field.description) else "en-GB" if _DAY_FIRST.search(field.description) else "en"
+    locale = (
+        "en-US" if _MONTH_FIRST.search(field.description) else "en-GB" if _DAY_FIRST.search(field.description) else "en"
+    )
     days, _ = resolve(found[0].key, Context(locale=locale))  # type: ignore[arg-type]
     rest = text[found[0].end :].strip(" ,T")
     moments = times(rest, "en") if rest else []
@@ -94,7 +98,7 @@ def _spelled(text: str, field: Field) -> Moment | None:
     return Moment(days[0], time(*moments[0].key) if moments else None)  # type: ignore[misc]
 
 
-def read_moment(field: Field, claim: Moment, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
+def read_moment(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
     """Every mention, or pair of a day and a time, that supports the claimed moment."""
     if claim.month:
         yield from _months(claim.month, places)
@@ -133,14 +137,21 @@ def _days(day: date, place: Place, context: Context) -> Iterator[Evidence]:
                 rule,
                 ("ambiguous",) if others else (),
                 others,
-                parts,
+                parts=parts,
             )
 
 
 def _clocks(moment: time, place: Place) -> Iterator[Evidence]:
     for mention in place.index.times:
         if mention.key == (moment.hour, moment.minute, moment.second):
-            yield place.evidence(mention.start, mention.end, "time", moment.isoformat(), flags=mention.flags, alternatives=mention.alternatives)
+            yield place.evidence(
+                mention.start,
+                mention.end,
+                "time",
+                moment.isoformat(),
+                flags=mention.flags,
+                alternatives=mention.alternatives,
+            )
 
 
 def local_moments(claim: Moment, context: Context) -> list[tuple[date, time, tuple[str, ...]]]:
@@ -171,14 +182,27 @@ def _both(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[
         days = [(place, found) for place in places for found in _days(day, place, context)]
         clocks = [(place, found) for place in places for found in _clocks(moment, place)]
         for place, first in days:
-            near = [(abs(second.start - first.end), second) for where, second in clocks if where is place and _apart(first, second)]
+            near = [
+                (abs(second.start - first.end), second)
+                for where, second in clocks
+                if where is place and _apart(first, second)
+            ]
             if near:
                 yield _pair(place, first, min(near, key=lambda pair: pair[0])[1], claim, flags)
         if days and clocks and not any(where is place for place, _ in days for where, _ in clocks):
             place, first = days[-1]
             second = clocks[-1][1]
             parts = (_part(first, "#date"), _part(second, "#time"))
-            yield place.evidence(first.start, first.end, "date_time", _iso_text(claim), "derived", "date_and_time", _flags(first, second, flags), parts=parts)
+            yield place.evidence(
+                first.start,
+                first.end,
+                "date_time",
+                _iso_text(claim),
+                "derived",
+                "date_and_time",
+                _flags(first, second, flags),
+                parts=parts,
+            )
 
 
 def _apart(first: Evidence, second: Evidence) -> bool:
@@ -188,16 +212,33 @@ def _apart(first: Evidence, second: Evidence) -> bool:
 
 def _pair(place: Place, first: Evidence, second: Evidence, claim: Moment, flags: tuple[str, ...]) -> Evidence:
     parts = (_part(first, "#date"), _part(second, "#time"))
-    grade = "derived" if "derived" in (first.grade, second.grade) else "stated"
+    grade: Grade = "derived" if "derived" in (first.grade, second.grade) else "stated"
     start, end = hull(first, second)
     return place.evidence(
-        start, end, "date_time", _iso_text(claim), grade, first.rule, _flags(first, second, flags), first.alternatives + second.alternatives, parts
+        start,
+        end,
+        "date_time",
+        _iso_text(claim),
+        grade,
+        first.rule,
+        _flags(first, second, flags),
+        first.alternatives + second.alternatives,
+        parts=parts,
     )
 
 
 def _part(found: Evidence, pointer: str) -> Evidence:
     return Evidence(
-        found.segment_index, found.start, found.end, found.matched_text, found.normaliser, found.canonical, found.grade, pointer=pointer, rule=found.rule, parts=found.parts
+        found.segment_index,
+        found.start,
+        found.end,
+        found.matched_text,
+        found.normaliser,
+        found.canonical,
+        found.grade,
+        pointer=pointer,
+        rule=found.rule,
+        parts=found.parts,
     )
 
 
@@ -206,12 +247,15 @@ def _flags(first: Evidence, second: Evidence, flags: tuple[str, ...]) -> tuple[s
 
 
 def _iso_text(claim: Moment) -> str:
-    assert claim.day is not None and claim.clock is not None
-    local = datetime.combine(claim.day, claim.clock)
-    return (local if claim.offset is None else local.replace(tzinfo=timezone(claim.offset) if claim.offset else UTC)).isoformat()
+    local = datetime.combine(claim.day or date.min, claim.clock or time.min)
+    return (
+        local if claim.offset is None else local.replace(tzinfo=timezone(claim.offset) if claim.offset else UTC)
+    ).isoformat()
 
 
-def supports_parts(field: Field, value: str, first: Located, second: Located, places: Mapping[int, Place], context: Context) -> Evidence | None:
+def supports_parts(
+    field: Field, value: str, first: Located, second: Located, places: Mapping[int, Place], context: Context
+) -> Evidence | None:
     """A moment whose day and time stand in different segments: each named span must hold its half."""
     claim = parse_claim(value, field)
     if claim is None:
@@ -221,7 +265,9 @@ def supports_parts(field: Field, value: str, first: Located, second: Located, pl
         clocks = [found for found in _clocks(moment, places[second.segment_index]) if _stands(found, second)]
         if days and clocks and "ambiguous" not in _flags(days[0], clocks[0], flags):
             parts = (_part(days[0], "#date"), _part(clocks[0], "#time"))
-            return places[first.segment_index].evidence(first.start, first.end, "date_time", _iso_text(claim), "derived", "date_and_time", flags, parts=parts)
+            return places[first.segment_index].evidence(
+                first.start, first.end, "date_time", _iso_text(claim), "derived", "date_and_time", flags, parts=parts
+            )
     return None
 
 

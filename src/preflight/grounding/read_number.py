@@ -20,7 +20,12 @@ _DATE_KEYS = {"ymd": (1, 2, 3), "md": (None, 1, 2), "ym": (1, 2, None)}
 _DATE_WORDS = (frozenset(("year", "yr")), frozenset(("month",)), frozenset(("day",)))
 _TIME_WORDS = (frozenset(("hour", "hours")), frozenset(("minute", "minutes")))
 _NAME = re.compile(r"[^\W\d_]+")
-_RATES = frozenset("rate rates percent percentage ratio yield interest discount margin probability chance growth fraction share tax tip return frequency proportion increase decrease inflation level threshold".split())
+_RATES = frozenset(
+    (
+        "rate rates percent percentage ratio yield interest discount margin probability chance growth "
+        "fraction share tax tip return frequency proportion increase decrease inflation level threshold"
+    ).split()
+)
 _PARTS_OF_TIME = frozenset(name for names in (*_DATE_WORDS, *_TIME_WORDS) for name in names)
 _FIRST_YEAR = 1000
 _MAX_PLACES = 6
@@ -63,12 +68,18 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
     percent = mention.normaliser == "percent"
     if field.fraction is not None and percent != field.fraction and (percent or PERCENT.match(text, mention.end)):
         return None  # `15 %` is 0.15 or 15, as the field says
-    date_part = value >= _FIRST_YEAR and (not field.words or any(word.rstrip("0123456789") in _YEAR_WORDS for word in field.words))
+    date_part = value >= _FIRST_YEAR and (
+        not field.words or any(word.rstrip("0123456789") in _YEAR_WORDS for word in field.words)
+    )
     calendar = None if percent else place.index.calendar_at(mention.start, mention.end)
     if calendar == "inside" and not date_part:
         return None
     if calendar == "perhaps":
-        flags = (*flags, "perhaps_time") if place.index.text[max(0, mention.start - 3) : mention.start].lower() in ("at ", "um ") else flags
+        flags = (
+            (*flags, "perhaps_time")
+            if place.index.text[max(0, mention.start - 3) : mention.start].lower() in ("at ", "um ")
+            else flags
+        )
     if mention.normaliser == "ordinal" and (_names_next(field, mention, place)):
         grade = "stated"
     if percent and field.fraction is None and not _is_rate(field):
@@ -81,7 +92,9 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
     if place.index.in_sum(mention.start, mention.end):
         return None
     start, end = mention.start, mention.end
-    return place.evidence(start, end, mention.normaliser, canonical_number(value), grade, mention.rule, flags, mention.alternatives)
+    return place.evidence(
+        start, end, mention.normaliser, canonical_number(value), grade, mention.rule, flags, mention.alternatives
+    )
 
 
 def _names_next(field: Field, mention: Mention, place: Place) -> bool:
@@ -94,7 +107,9 @@ def _names_next(field: Field, mention: Mention, place: Place) -> bool:
 
 
 def _is_rate(field: Field) -> bool:
-    return not field.words or not _RATES.isdisjoint(field.words) or not _RATES.isdisjoint(split_words(field.description))
+    return (
+        not field.words or not _RATES.isdisjoint(field.words) or not _RATES.isdisjoint(split_words(field.description))
+    )
 
 
 def _parts_of_time(field: Field, value: Decimal, place: Place) -> Iterator[Evidence]:
@@ -124,7 +139,14 @@ def _part_of(mention: Mention, number: int, normaliser: str, place: Place) -> Ev
     text = place.index.text
     written = re.compile(rf"(?<!\d)0?{number}(?!\d)").search(text, mention.start, mention.end)
     if written is None and normaliser == "date_part" and number <= 12:
-        written = next((name for name in _NAME.finditer(text, mention.start, mention.end) if MONTHS.get(name[0].lower()) == number), None)
+        written = next(
+            (
+                name
+                for name in _NAME.finditer(text, mention.start, mention.end)
+                if MONTHS.get(name[0].lower()) == number
+            ),
+            None,
+        )
     start, end = written.span() if written else (mention.start, mention.end)
     return place.evidence(start, end, normaliser, str(number), flags=mention.flags)
 
@@ -140,7 +162,9 @@ def _converted(field: Field, value: Decimal, quantity: Quantity, place: Place) -
         return None
     if not _equal(convert(quantity.value, quantity.unit, wanted), value):
         return None
-    return place.evidence(quantity.start, quantity.end, "unit", f"{canonical_number(value)} {wanted.name}", "derived", "unit")
+    return place.evidence(
+        quantity.start, quantity.end, "unit", f"{canonical_number(value)} {wanted.name}", "derived", "unit"
+    )
 
 
 def _equal(converted: Decimal, value: Decimal) -> bool:

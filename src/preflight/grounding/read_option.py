@@ -14,13 +14,18 @@ _TRUE = frozenset("yes true on enabled enable sí ja oui y はい 예 네".split
 _FALSE = frozenset("no false off disabled disable nein non n いいえ 아니요 아니오".split())
 _SAID = re.compile(r"\s?(?:is |to |should be |set to |=|:|-|–)?\s?['\"]?([^\W\d_]+)", re.IGNORECASE)
 _WEAK_NAME_WORDS = frozenset("is has include use enable enabled required only with flag should allow".split())
-_WITHOUT = re.compile(r"\b(?:without|no|don['’]?t need|do not need|excluding|skip(?:ping)?)(?: the| a| an| any)? $", re.IGNORECASE)
+_WITHOUT = re.compile(
+    r"\b(?:without|no|don['’]?t need|do not need|excluding|skip(?:ping)?)(?: the| a| an| any)? $", re.IGNORECASE
+)
 _WITH = re.compile(r"\b(?:with|including|include|add|adding|ensure)(?: the| a| an)? $", re.IGNORECASE)
 _INCLUDED = re.compile(r" (?:is |be )?included\b", re.IGNORECASE)
-_NEGATOR = re.compile(r"\b(?:no|not|don['’]?t|do not|without|never|exclude|excluding|disable|skip|avoid|non|sin|ohne|kein\w*)\b", re.IGNORECASE)
+_NEGATOR = re.compile(
+    r"\b(?:no|not|don['’]?t|do not|without|never|exclude|excluding|disable|skip|avoid|non|sin|ohne|kein\w*)\b",
+    re.IGNORECASE,
+)
 
 
-def read_boolean(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
+def read_boolean(field: Field, value: object, place: Place) -> Iterator[Evidence]:
     """`notify: yes` states it; a cue such as `and notify me` is weak (R-51)."""
     words = place.index.words
     text = place.index.text
@@ -41,7 +46,7 @@ def read_boolean(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
     yield from _labelled(field, value, place)
 
 
-def _with_or_without(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
+def _with_or_without(field: Field, value: object, place: Place) -> Iterator[Evidence]:
     """`without trip protection` for `trip_protection`: the whole name, and which way it is meant."""
     names = tuple(word for word in field.words if word not in _WEAK_NAME_WORDS)
     if not names or sum(map(len, names)) < 3:
@@ -62,7 +67,7 @@ def _stands_alone(text: str, said: re.Match[str], end: int) -> bool:
     return linked or not rest or rest[0] in ",.;!?\n"
 
 
-def _labelled(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
+def _labelled(field: Field, value: object, place: Place) -> Iterator[Evidence]:
     for label in field.labels.get(str(value).lower(), ()):
         for span in place.index.words.find(split_plain(label)):
             yield place.evidence(*span, "label", str(value).lower())
@@ -70,7 +75,7 @@ def _labelled(field: Field, value: bool, place: Place) -> Iterator[Evidence]:
 
 def rival_members(field: Field, value: object, place: Place) -> list[tuple[str, tuple[int, int]]]:
     """Other members of the set that stand in the same text, outside the claimed one's own words."""
-    rivals = []
+    rivals: list[tuple[str, tuple[int, int]]] = []
     own = str(value).lower()
     for member in field.members:
         name = str(member)

@@ -17,7 +17,9 @@ from preflight.grounding.tokens import identifier_shaped
 from preflight.grounding.words import FUNCTION, STOP, split_plain, split_words, stem
 from preflight.model.evidence import Evidence, Grade
 
-_NUMBER = re.compile(r"(?P<c>[$€£¥₩₹])?\s?(?P<n>[-+]?\d[\d,]{0,40}(?:\.\d{1,40})?)\s?(?P<u>%|°\s?[CFcf]|[^\W\d_]{1,24}(?:/[a-z]+)?)?")
+_NUMBER = re.compile(
+    r"(?P<c>[$€£¥₩₹])?\s?(?P<n>[-+]?\d[\d,]{0,40}(?:\.\d{1,40})?)\s?(?P<u>%|°\s?[CFcf]|[^\W\d_]{1,24}(?:/[a-z]+)?)?"
+)
 _DROPPED = frozenset("_-,.'’\"“”()[]:;!?&/ \t\n–—*`")
 _QUOTES = frozenset("'\"‘“`«「")
 _SPACERS = " -.()/\u00a0"
@@ -32,7 +34,7 @@ def read_string(field: Field, value: str, place: Place) -> list[Evidence]:
     for reader in (_case, _spaced, labelled, _folded, _plural, _number, _codes, _city):
         if more := [mention for mention in reader(field, value, place) if not has_deceiving(mention.matched_text)]:
             return more
-    return found or list(_stems(field, value, place))
+    return found or list(_stems(value, place))
 
 
 def _exact(field: Field, value: str, span: tuple[int, int], place: Place) -> Evidence:
@@ -40,7 +42,11 @@ def _exact(field: Field, value: str, span: tuple[int, int], place: Place) -> Evi
     flags: tuple[str, ...] = ()
     if has_deceiving(value):
         grade, flags = "weak", ("confusable",)
-    elif _small_word(value) and not _quoted(place.index.text, *span) and (value not in field.members or value in FUNCTION):
+    elif (
+        _small_word(value)
+        and not _quoted(place.index.text, *span)
+        and (value not in field.members or value in FUNCTION)
+    ):
         grade = "weak"  # R-54
     elif value.isascii() and value.isdigit() and len(value) < 5 and place.index.calendar_at(*span) == "inside":
         grade = "weak"
@@ -103,7 +109,9 @@ def labelled(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     """A title, label or synonym that is declared for the value."""
     for label in field.labels.get(value, ()):
         words = split_plain(label)
-        for last in (words[-1:] and (words[-1], *other_number(words[-1]))) if words and len(words[-1]) > 3 else words[-1:]:
+        for last in (
+            (words[-1:] and (words[-1], *other_number(words[-1]))) if words and len(words[-1]) > 3 else words[-1:]
+        ):
             for span in place.index.words.find((*words[:-1], last)):
                 yield place.evidence(*span, "label", value)
 
@@ -195,13 +203,15 @@ def _name_spans(name: str, place: Place) -> Iterator[tuple[int, int]]:
     yield from place.index.words.find(split_plain(name))
 
 
-def _city(field: Field, value: str, place: Place) -> Iterator[Evidence]:
+def _city(_field: Field, value: str, place: Place) -> Iterator[Evidence]:
     """`Chicago, IL` for `Chicago` where the table says so, `San Diego, CA` for `San Diego, California`."""
     parts = [part.strip() for part in value.split(",")]
     if not 2 <= len(parts) <= 3 or not all(parts):
         return
     unsure = [region for region in parts[1:] if not codes.lies_in(parts[0], region)]
-    stated = [[span[0] for form in codes.region_forms(region) for span in _name_spans(form, place)] for region in unsure]
+    stated = [
+        [span[0] for form in codes.region_forms(region) for span in _name_spans(form, place)] for region in unsure
+    ]
     for name in codes.city_forms(parts[0]):
         for span in _name_spans(name, place):
             if all(_follows(place.index.text, span[1], starts) for starts in stated):
@@ -217,7 +227,7 @@ def _close(gap: str) -> bool:
     return not any(char in ".;!?\n" for char in gap)
 
 
-def _stems(field: Field, value: str, place: Place) -> Iterator[Evidence]:
+def _stems(value: str, place: Place) -> Iterator[Evidence]:
     """Another inflection of the words, in a row: only a mention to show, never support (R-51)."""
     words = [word for word in split_plain(value) if word not in STOP]
     if not words or identifier_shaped(value) or max(map(len, words)) < 4:
@@ -227,4 +237,6 @@ def _stems(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     for at in positions[:8]:
         row = index.words[at : at + len(words)]
         if [stem(word) for word in row] == [stem(word) for word in words]:
-            yield place.evidence(*index.original(index.starts[at], index.ends[at + len(words) - 1]), "stem", " ".join(words), "weak")
+            yield place.evidence(
+                *index.original(index.starts[at], index.ends[at + len(words) - 1]), "stem", " ".join(words), "weak"
+            )

@@ -31,7 +31,13 @@ def sentence(text: str, evidence: Evidence) -> str:
             pieces += [visible(text[at:begin]), _OPEN, visible(text[begin:stop]), _CLOSE]
             at = stop
     pieces.append(visible(text[at:end]))
-    return "".join(("… " if start and not _ends_sentence(text, start) else "", *pieces, " …" if end < len(text) and not _ends_sentence(text, end) else ""))
+    return "".join(
+        (
+            "… " if start and not _ends_sentence(text, start) else "",
+            *pieces,
+            " …" if end < len(text) and not _ends_sentence(text, end) else "",
+        )
+    )
 
 
 def reading(evidence: Evidence) -> str:
@@ -83,4 +89,6 @@ def _sentence_end(text: str, at: int) -> int:
 
 def _ends_sentence(text: str, at: int) -> bool:
     """Whether a sentence ends just before this offset."""
-    return at > 0 and (text[at - 1] == "\n" or (text[at - 1] in ".!?。！？" and (at == len(text) or text[at].isspace())))
+    return at > 0 and (
+        text[at - 1] == "\n" or (text[at - 1] in ".!?。！？" and (at == len(text) or text[at].isspace()))
+    )

@@ -18,15 +18,33 @@ from preflight.model.evidence import Evidence
 _STRICT = frozenset(("target", "object"))
 _FROM = frozenset("from source origin departure start begin sender".split())
 _TO = frozenset("to destination dest arrival end until recipient receiver target".split())
-_AFTER_FROM = re.compile(r"\b(?:from|between|von|desde|de|du|ab)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE)
-_AFTER_TO = re.compile(r"\b(?:to|into|until|till|and|nach|bis|hasta|hacia|à|au|vers)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE)
+_AFTER_FROM = re.compile(
+    r"\b(?:from|between|von|desde|de|du|ab)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE
+)
+_AFTER_TO = re.compile(
+    r"\b(?:to|into|until|till|and|nach|bis|hasta|hacia|à|au|vers)\s(?:the |my |account |den |el |la |le )?$",
+    re.IGNORECASE,
+)
 _PAIR = 80
-_GENERIC = frozenset("number count limit num n quantity qty amount total top max maximum min minimum size results result k quantities amounts counts numbers".split())
-_PEOPLE = frozenset(cue_key(word) for word in "guest guests people person persons adults adult diners party seats seat attendees participants passengers travelers travellers members players".split())
+_GENERIC = frozenset(
+    (
+        "number count limit num n quantity qty amount total top max maximum min minimum size results "
+        "result k quantities amounts counts numbers"
+    ).split()
+)
+_PEOPLE = frozenset(
+    cue_key(word)
+    for word in (
+        "guest guests people person persons adults adult diners party seats seat attendees participants "
+        "passengers travelers travellers members players"
+    ).split()
+)
 _COUNTED = frozenset("people children men women kids persons feet".split())
 _SHORT = 10
 _LONG_TEXT = 1000
-_NUMBERS = frozenset(("number", "number_scaled", "number_words", "number_loose", "percent", "unit", "ordinal", "ordinal_words"))
+_NUMBERS = frozenset(
+    ("number", "number_scaled", "number_words", "number_loose", "percent", "unit", "ordinal", "ordinal_words")
+)
 _ONE_BEFORE = re.compile(r"\b(?:this|that|no|any|some|the|another|each|which|every|other|new)\s$", re.IGNORECASE)
 _ONE_AFTER = re.compile(r"\s(?:of|thing|that|who|which|way|more|another|day)\b|\s?[,.;!?]|\s?$", re.IGNORECASE)
 _NAME = re.compile(r"\b[A-Z][^\W\d_]+")
@@ -52,9 +70,11 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
         return "carried"
     if "ambiguous" in found.flags and found.normaliser not in _NUMBERS:
         return "ambiguous"
-    if found.grade == "derived" and not _may_derive(leaf, found, grounding):
+    if found.grade == "derived" and not _may_derive(leaf):
         return "derived"
-    if language_cues.refused(found, place) and (kind(found) != "number" or found.start == 0 or not _bound(found, place)):
+    if language_cues.refused(found, place) and (
+        kind(found) != "number" or found.start == 0 or not _bound(found, place)
+    ):
         return "negated"
     if superseded(found, place, places):
         return "superseded"
@@ -65,14 +85,21 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
     return "swapped" if wrong_end(leaf, found, place) else None
 
 
-def _may_derive(leaf: Leaf, found: Evidence, grounding: str) -> bool:
+def _may_derive(leaf: Leaf) -> bool:
+    grounding = leaf.field.grounding
     if grounding in ("derived", "any"):
         return True
     return grounding != "stated" and leaf.field.role not in _STRICT
 
 
 def _bound(found: Evidence, place: Place) -> bool:
-    return re.search(r"\b(?:more|less|fewer|over|under|than|exceed\w*)\s", place.index.text[max(0, found.start - 24) : found.start]) is not None
+    return (
+        re.search(
+            r"\b(?:more|less|fewer|over|under|than|exceed\w*)\s",
+            place.index.text[max(0, found.start - 24) : found.start],
+        )
+        is not None
+    )
 
 
 def superseded(found: Evidence, place: Place, places: Sequence[Place]) -> bool:
@@ -106,9 +133,19 @@ def _open(leaf: Leaf, found: Evidence, place: Place) -> bool:
         others = [span for _, span in rival_members(leaf.field, leaf.value, place)]
     if sort in ("email", "code", "path"):
         text = place.index.text
-        others = [token.span() for token in tokens.TOKEN.finditer(text, max(0, found.start - 64), min(len(text), found.end + 64)) if tokens.shape(token[0].rstrip(".!?:")) == sort and token.start() != found.start]
+        others = [
+            token.span()
+            for token in tokens.TOKEN.finditer(text, max(0, found.start - 64), min(len(text), found.end + 64))
+            if tokens.shape(token[0].rstrip(".!?:")) == sort and token.start() != found.start
+        ]
     if sort == "words" and not leaf.field.members and found.matched_text[:1].isupper():
-        others = [word.span() for word in _NAME.finditer(place.index.text, max(0, found.start - 24), min(len(place.index.text), found.end + 40)) if word.end() <= found.start or word.start() >= found.end]
+        others = [
+            word.span()
+            for word in _NAME.finditer(
+                place.index.text, max(0, found.start - 24), min(len(place.index.text), found.end + 40)
+            )
+            if word.end() <= found.start or word.start() >= found.end
+        ]
     return bool(others) and language_cues.open_choice(found, place, others)
 
 
@@ -149,11 +186,18 @@ def counts_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
     word = index.words[at]
     if text[found.end : index.span(at)[0]].strip(" -") or word in STOP or not (_plural(word) or word in _COUNTED):
         return False
-    return cue_key(word) not in leaf.field.cues and not (cue_key(word) in _PEOPLE and not _PEOPLE.isdisjoint(leaf.field.cues))
+    return cue_key(word) not in leaf.field.cues and not (
+        cue_key(word) in _PEOPLE and not _PEOPLE.isdisjoint(leaf.field.cues)
+    )
 
 
 def _plural(word: str) -> bool:
-    return len(word) > 3 and word.endswith("s") and not word.endswith(("us", "ss", "is")) and word not in ("units", "times")
+    return (
+        len(word) > 3
+        and word.endswith("s")
+        and not word.endswith(("us", "ss", "is"))
+        and word not in ("units", "times")
+    )
 
 
 def wrong_end(leaf: Leaf, found: Evidence, place: Place) -> bool:
@@ -166,6 +210,12 @@ def wrong_end(leaf: Leaf, found: Evidence, place: Place) -> bool:
     _, begin, end = claimed_spans(found)[0]
     before = text[max(0, begin - 24) : begin]
     if starts:
-        return bool(_AFTER_TO.search(before)) and re.search(r"\b(?:from|between|von|desde|du)\s", text[max(0, begin - _PAIR) : begin]) is not None
+        return (
+            bool(_AFTER_TO.search(before))
+            and re.search(r"\b(?:from|between|von|desde|du)\s", text[max(0, begin - _PAIR) : begin]) is not None
+        )
     after = text[end : end + _PAIR]
-    return bool(_AFTER_FROM.search(before)) and re.match(r"[^.;!?\n]*?\s(?:to|into|until|till|and|nach|bis|hasta|à|au)\s", after) is not None
+    return (
+        bool(_AFTER_FROM.search(before))
+        and re.match(r"[^.;!?\n]*?\s(?:to|into|until|till|and|nach|bis|hasta|à|au)\s", after) is not None
+    )

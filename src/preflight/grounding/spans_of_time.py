@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from preflight.grounding.field import Field
-from preflight.grounding.findings import Context
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import Quantity
 from preflight.grounding.read_date import Moment, parse_claim
@@ -39,9 +38,13 @@ def _start_like(work: Work) -> bool:
     return not _STARTS.isdisjoint(words) or ("in" in words and "check" in words)
 
 
-def ends(every: Sequence[Work], places: Sequence[Place], context: Context) -> None:
+def ends(every: Sequence[Work], places: Sequence[Place]) -> None:
     """An end that was not found is derived when a start and a length that leads to it were said."""
-    missing = [work for work in every if work.chosen is None and not work.usable and _end_like(work) and work.leaf.field.grounding != "stated"]
+    missing = [
+        work
+        for work in every
+        if work.chosen is None and not work.usable and _end_like(work) and work.leaf.field.grounding != "stated"
+    ]
     starts = [work for work in every if work.chosen and _start_like(work)] if missing else []
     for work in missing:
         for start in starts:
@@ -68,10 +71,14 @@ def _lasts(quantity: Quantity, length: timedelta) -> bool:
 def _end(value: str, start: Evidence, quantity: Quantity, place: Place) -> Evidence:
     own = place.evidence(quantity.start, quantity.end, "duration", f"{_seconds(quantity)} s", pointer="#duration")
     lean = msgspec.structs.replace(start, pointer="#start")
-    return place.evidence(own.start, own.end, "end_of_duration", value, "derived", "start_plus_duration", parts=(lean, own))
+    return place.evidence(
+        own.start, own.end, "end_of_duration", value, "derived", "start_plus_duration", parts=(lean, own)
+    )
 
 
-def supports_length(field: Field, value: str, start: Evidence, start_value: object, located: Located, places: Mapping[int, Place]) -> Evidence | None:
+def supports_length(
+    field: Field, value: str, start: Evidence, start_value: object, located: Located, places: Mapping[int, Place]
+) -> Evidence | None:
     """An end whose start was supported: the named span must hold the length between them."""
     first = parse_claim(start_value, field) if isinstance(start_value, str) else None
     length = _between(first, parse_claim(value, field))

@@ -15,7 +15,7 @@ _SINGLETONS = frozenset("\u2126\u212a\u212b")
 _JOINING_MARKS = frozenset(("Mn", "Mc", "Me"))
 _TRAILING = frozenset(".,;:!?)]}>'\"`“”‘’«»…。、，！？）」』")
 _QUOTES = {"'": "'", '"': '"', "`": "`", "‘": "’", "“": "”", "«": "»", "「": "」"}
-_SEPARATORS = frozenset(",;()[]{}<>\"`“”‘’«»…。、，！？（）「」『』|—–*")
+_SEPARATORS = frozenset(',;()[]{}<>"`“”‘’«»…。、，！？（）「」『』|—–*')
 
 
 @lru_cache(maxsize=4096)
@@ -68,7 +68,7 @@ def bounded(text: str, start: int, end: int) -> bool:
         return False
     if end < len(text) and _joins(text[end - 1], text[end]):
         return False
-    if 0 < start and end < len(text) and _QUOTES.get(text[start - 1]) == text[end]:
+    if start > 0 and end < len(text) and _QUOTES.get(text[start - 1]) == text[end]:
         return True
     return not (_continues_left(text, start) or _continues_right(text, end))
 
@@ -104,6 +104,6 @@ def _continues_left(text: str, start: int) -> bool:
 def _is_joined(inside: str, rest: str) -> bool:
     """Whether `rest`, read away from the span, makes one token with it; a hyphen between words does not."""
     if rest[0] in "-/" and rest[1:].replace("-", "").replace("/", "").isalpha():
-        word = inside.split()[-1] if inside.split() else ""
+        word = inside.rsplit(maxsplit=1)[-1] if inside.split() else ""
         return not word.replace("-", "").replace("'", "").isalpha()
     return any(char.isalnum() for char in rest) or rest[0] in "/\\%@_+#"

@@ -22,24 +22,72 @@ _HOURS = {
 }
 _HOUR_WORD = "|".join(sorted(_HOURS, key=len, reverse=True))
 _MERIDIEM = re.compile(
-    rf"(?<![\d:.,])(?:(?P<h>\d{{1,2}})|\b(?P<w>{_HOUR_WORD}))(?:[:.](?P<m>[0-5]\d))?(?::(?P<s>[0-5]\d))?\s?(?P<p>[ap])\.?\s?m\b\.?", re.IGNORECASE
+    rf"(?<![\d:.,])(?:(?P<h>\d{{1,2}})|\b(?P<w>{_HOUR_WORD}))(?:[:.](?P<m>[0-5]\d))?(?::(?P<s>[0-5]\d))?\s?(?P<p>[ap])\.?\s?m\b\.?",
+    re.IGNORECASE,
 )
-_CLOCK = re.compile(r"(?<![\d:.,])(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:\.\d+)?)?(?![\d:]|\s?[ap]\.?\s?m\b)", re.IGNORECASE)
-_OCLOCK = re.compile(rf"(?<![\d:.,])(?:(?P<h>\d{{1,2}})|\b(?P<w>{_HOUR_WORD}))(?:\s?o['’]?clock\b|\s?uhr\b(?:\s(?P<m>[0-5]?\d)(?!\d))?|\s?h(?P<fm>[0-5]\d)\b|\s?heures?\b)", re.IGNORECASE)
-_HALF_PAST = re.compile(rf"\b(?P<k>half past|quarter past|quarter to|halb|viertel nach|viertel vor)\s(?:(?P<h>\d{{1,2}})(?![\d:])|(?P<w>{_HOUR_WORD})\b)", re.IGNORECASE)
-_SPANISH = re.compile(rf"\ba las?\s(?:(?P<h>\d{{1,2}})(?![\d:])|(?P<w>{_HOUR_WORD})\b)(?:\s(?P<k>y media|y cuarto|menos cuarto)\b)?", re.IGNORECASE)
-_AT = re.compile(rf"\b(?:at|um|from|by|until|till|around|before|after|à)\s(?:(?P<h>\d{{1,2}})(?![\d:.,/%°-]\d|[\w%°])|(?P<w>{_HOUR_WORD})\b)(?!\s(?:[ap]\.?m\b|o['’]?clock|uhr|heure))", re.IGNORECASE)
-_CJK = re.compile(r"(?P<part>오전|오후|새벽|아침|저녁|밤|午前|午後|朝|夜|夕方)?(?:の|\s)?(?<!\d)(?:(?P<h>\d{1,2})|(?P<w>열한|열두|다섯|여섯|일곱|여덟|아홉|한|두|세|네|열))\s?(?:시(?!간)|時(?!間))(?:\s?(?P<m>\d{1,2})\s?[분分])?(?P<half>\s?반|半)?")
-_KOREAN_HOURS = {"한": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9, "열": 10, "열한": 11, "열두": 12}
+_CLOCK = re.compile(
+    r"(?<![\d:.,])(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d)(?:\.\d+)?)?(?![\d:]|\s?[ap]\.?\s?m\b)",
+    re.IGNORECASE,
+)
+_OCLOCK = re.compile(
+    rf"(?<![\d:.,])(?:(?P<h>\d{{1,2}})|\b(?P<w>{_HOUR_WORD}))(?:\s?o['’]?clock\b|\s?uhr\b(?:\s(?P<m>[0-5]?\d)(?!\d))?|\s?h(?P<fm>[0-5]\d)\b|\s?heures?\b)",
+    re.IGNORECASE,
+)
+_HALF_PAST = re.compile(
+    rf"\b(?P<k>half past|quarter past|quarter to|halb|viertel nach|viertel vor)\s(?:(?P<h>\d{{1,2}})"
+    rf"(?![\d:])|(?P<w>{_HOUR_WORD})\b)",
+    re.IGNORECASE,
+)
+_SPANISH = re.compile(
+    rf"\ba las?\s(?:(?P<h>\d{{1,2}})(?![\d:])|(?P<w>{_HOUR_WORD})\b)(?:\s(?P<k>y media|y cuarto|menos cuarto)\b)?",
+    re.IGNORECASE,
+)
+_AT = re.compile(
+    rf"\b(?:at|um|from|by|until|till|around|before|after|à)\s(?:(?P<h>\d{{1,2}})(?![\d:.,/%°-]\d|[\w%°])|(?P<w>{_HOUR_WORD})\b)(?!\s(?:[ap]\.?m\b|o['’]?clock|uhr|heure))",
+    re.IGNORECASE,
+)
+_CJK = re.compile(
+    r"(?P<part>오전|오후|새벽|아침|저녁|밤|午前|午後|朝|夜|夕方)?(?:の|\s)?(?<!\d)(?:(?P<h>\d{1,2})|(?P<w>열한|열두|다섯|여섯|일곱|여덟|아홉|한|두|세|네|열))\s?(?:시(?!간)|時(?!間))(?:\s?(?P<m>\d{1,2})\s?[분分])?(?P<half>\s?반|半)?"
+)
+_KOREAN_HOURS = {
+    "한": 1,
+    "두": 2,
+    "세": 3,
+    "네": 4,
+    "다섯": 5,
+    "여섯": 6,
+    "일곱": 7,
+    "여덟": 8,
+    "아홉": 9,
+    "열": 10,
+    "열한": 11,
+    "열두": 12,
+}
 _CJK_PART = {"오전": MORNING, "새벽": MORNING, "아침": MORNING, "午前": MORNING, "朝": MORNING}
-_NAMED = re.compile("|".join(rf"\b{name}\b" if name[0] < "\u0400" else name for name in (*NOON, *MIDNIGHT)), re.IGNORECASE)
+_NAMED = re.compile(
+    "|".join(rf"\b{name}\b" if name[0] < "\u0400" else name for name in (*NOON, *MIDNIGHT)), re.IGNORECASE
+)
 _PART = "|".join(sorted(DAY_PARTS, key=len, reverse=True))
 _PART_AFTER = re.compile(rf"\s?,?\s?(?:in the |at |this |de la |por la |du |am |)(?P<part>{_PART})\b", re.IGNORECASE)
 _PART_BEFORE = re.compile(rf"\b(?P<part>{_PART})\s?,?\s?(?:at|um|by|around|from|a las|à)?\s?$", re.IGNORECASE)
 _RANGE_LEFT = re.compile(r"(?<![\d:.,/])(?P<h>\d{1,2})\s?(?:-|–|to|until|till)\s?$", re.IGNORECASE)
-_RANGE_END = re.compile(r"\s?(?:-|–|to|until|till|and)\s?(?P<h>\d{1,2})(?:[:.][0-5]\d)?\s?(?P<p>[ap])\.?\s?m\b", re.IGNORECASE)
-_MINUTES = {"half past": 30, "quarter past": 15, "quarter to": -15, "halb": -30, "viertel nach": 15, "viertel vor": -15, "y media": 30, "y cuarto": 15, "menos cuarto": -15}
-_HAS_TIME = re.compile(r"\d|noon|night|mid|half|quarter|clock|at |시|時|mañana|las |uhr|halb|viertel|정오|자정|正午", re.IGNORECASE)
+_RANGE_END = re.compile(
+    r"\s?(?:-|–|to|until|till|and)\s?(?P<h>\d{1,2})(?:[:.][0-5]\d)?\s?(?P<p>[ap])\.?\s?m\b", re.IGNORECASE
+)
+_MINUTES = {
+    "half past": 30,
+    "quarter past": 15,
+    "quarter to": -15,
+    "halb": -30,
+    "viertel nach": 15,
+    "viertel vor": -15,
+    "y media": 30,
+    "y cuarto": 15,
+    "menos cuarto": -15,
+}
+_HAS_TIME = re.compile(
+    r"\d|noon|night|mid|half|quarter|clock|at |시|時|mañana|las |uhr|halb|viertel|정오|자정|正午", re.IGNORECASE
+)
 
 
 def times(text: str, language: str) -> list[Mention]:
@@ -74,7 +122,14 @@ def _all(text: str, language: str) -> Iterator[Mention]:
             total = (_hour(match) * 60 + _MINUTES.get((match["k"] or "").lower(), 0)) % (24 * 60)
             yield from _open(text, match.span(), total // 60, total % 60, 0)
     for match in _OCLOCK.finditer(text):
-        yield from _open(text, match.span(), _hour(match), int(match["m"] or match["fm"] or 0), 0, literal="clock" not in match[0].lower())
+        yield from _open(
+            text,
+            match.span(),
+            _hour(match),
+            int(match["m"] or match["fm"] or 0),
+            0,
+            literal="clock" not in match[0].lower(),
+        )
     yield from _east_asian(text)
     for match in _AT.finditer(text):
         if language != "de" or match[0].lower().startswith("um"):
@@ -95,7 +150,9 @@ def _hour(match: re.Match[str]) -> int:
     return int(match["h"]) if match["h"] else _HOURS[match["w"].lower()]
 
 
-def _open(text: str, span: tuple[int, int], hour: int, minute: int, second: int, *, literal: bool = False, firm: bool = True) -> Iterator[Mention]:
+def _open(
+    text: str, span: tuple[int, int], hour: int, minute: int, second: int, *, literal: bool = False, firm: bool = True
+) -> Iterator[Mention]:
     """The readings of an hour without `am` or `pm`: by a part of the day beside it, by the clock face, or both."""
     if hour > 23:
         return
@@ -120,7 +177,9 @@ def _open(text: str, span: tuple[int, int], hour: int, minute: int, second: int,
 
 def _both(span: tuple[int, int], hour: int, minute: int) -> Iterator[Mention]:
     for reading, other in ((hour % 12, hour % 12 + 12), (hour % 12 + 12, hour % 12)):
-        yield Mention(*span, (reading, minute, 0), "time", flags=("ambiguous",), alternatives=(f"{other:02}:{minute:02}",))
+        yield Mention(
+            *span, (reading, minute, 0), "time", flags=("ambiguous",), alternatives=(f"{other:02}:{minute:02}",)
+        )
 
 
 def _east_asian(text: str) -> Iterator[Mention]:

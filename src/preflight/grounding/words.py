@@ -15,15 +15,20 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MAX_HITS = 24
 _MAX_TRIES = 400
 FUNCTION = frozenset(
-    """a an the of to for in on at and or with by from as is are be was were will would can could should do does did has have had i me my mine you your it its this that these those we us our they
-    them he she his her not no yes if so but about into than then there here what which who how when where why any all some each per please want need get give make let e g ie eg etc""".split()
+    """
+    a an the of to for in on at and or with by from as is are be was were will would can could should do does did
+    has have had i me my mine you your it its this that these those we us our they them he she his her not no yes
+    if so but about into than then there here what which who how when where why any all some each per please want
+    need get give make let e g ie eg etc
+    """.split()
 )
 # Words that say nothing about a field when its description holds them.
 STOP = FUNCTION | frozenset(
-    """used using use value values string number integer field parameter default optional required specified format example examples such like must either whether also only""".split()
+    """
+    used using use value values string number integer field parameter default optional required specified format
+    example examples such like must either whether also only
+    """.split()
 )
-
-
 _IRREGULAR = {"children": "child", "people": "person", "men": "man", "women": "woman", "feet": "foot"}
 
 
@@ -98,14 +103,14 @@ class Words:
     def find(self, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         """Where these words stand in a row, as spans of the original text."""
         joined, offsets = self._joined
-        yield from self._hits(joined, offsets, " ".join(words), 1)
+        yield from self._hits(joined, offsets, " ".join(words))
 
     def find_squeezed(self, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
         """Where these words stand in a row, with or without spaces (`best seller`, `bestseller`)."""
         joined, offsets = self._squeezed
-        yield from self._hits(joined, offsets, "".join(words), 0)
+        yield from self._hits(joined, offsets, "".join(words))
 
-    def _hits(self, joined: str, offsets: list[int], wanted: str, gap: int) -> Iterator[tuple[int, int]]:
+    def _hits(self, joined: str, offsets: list[int], wanted: str) -> Iterator[tuple[int, int]]:
         at = joined.find(wanted) if wanted else -1
         hits = tries = 0
         while at >= 0 and hits < _MAX_HITS and tries < _MAX_TRIES:

@@ -78,6 +78,63 @@ RELATIVE_DAYS = {
 # Words that mean another day in another language; they count only where the locale says so.
 LANGUAGE_OF_DAY = {"hier": "fr", "morgen": "de", "heute": "de", "gestern": "de"}
 
+_WHICH_ROWS = """
+this: this|diesen|este
+coming: this coming|coming|the coming|kommenden
+next: next|nächsten|nächster|próximo|proximo|prochain
+last: last|past|letzten|pasado
+this_week: 이번 주|이번주|今週の|今週
+next_week: 다음 주|다음주|来週の|来週
+last_week: 지난주|지난 주|先週の|先週
+"""
+# Which week a weekday is of: the word before it.
+WHICH = {
+    word: row.partition(": ")[0]
+    for row in _WHICH_ROWS.strip().splitlines()
+    for word in row.partition(": ")[2].split("|")
+}
+# The same after it.
+WHICH_AFTER = {
+    "this week": "this_week",
+    "last week": "last_week",
+    "week": "coming_week",
+    "next week": "next_week",
+    "nächste woche": "next_week",
+    "de la próxima semana": "next_week",
+    "prochain": "next",
+}
+COUNT_WORDS = {
+    word: count
+    for words in (
+        "zero one two three four five six seven eight nine ten eleven twelve",
+        "null einem zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "cero una dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "zéro une deux trois quatre cinq six sept huit neuf dix onze douze",
+    )
+    for count, word in enumerate(words.split())
+} | {"a": 1, "an": 1, "einer": 1, "un": 1}
+_PERIOD_ROWS = """
+day: day days día días tag tage tagen jour jours
+week: week weeks semana semanas woche wochen semaine semaines
+fortnight: fortnight
+month: month months mes meses monat monaten mois
+year: year years año años jahr jahren an ans
+"""
+PERIODS = {
+    word: row.partition(": ")[0] for row in _PERIOD_ROWS.strip().splitlines() for word in row.partition(": ")[2].split()
+}
+CJK_PERIODS = {
+    "일": "day",
+    "日": "day",
+    "주": "week",
+    "週間": "week",
+    "개월": "month",
+    "か月": "month",
+    "ヶ月": "month",
+    "년": "year",
+    "年": "year",
+}
+
 MORNING, AFTERNOON = "am", "pm"
 DAY_PARTS = {
     "morning": MORNING,

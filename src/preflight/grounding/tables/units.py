@@ -88,7 +88,14 @@ def _units() -> dict[str, Unit]:
 
 
 _SI_PREFIXES = {"p": -12, "n": -9, "µ": -6, "μ": -6, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9}
-_SI_BASES = {"F": ("farad", "capacitance"), "H": ("henry", "inductance"), "V": ("volt", "voltage"), "A": ("ampere", "current"), "W": ("watt", "power"), "Ω": ("ohm", "resistance")}
+_SI_BASES = {
+    "F": ("farad", "capacitance"),
+    "H": ("henry", "inductance"),
+    "V": ("volt", "voltage"),
+    "A": ("ampere", "current"),
+    "W": ("watt", "power"),
+    "Ω": ("ohm", "resistance"),
+}
 
 
 def _si_symbols() -> dict[str, Unit]:

@@ -1,0 +1,91 @@
+"""The grammar of dates as patterns; each matches in one pass, with bounded repetition only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from preflight.grounding.tables.calendar import (
+    COUNT_WORDS,
+    MONTHS,
+    PERIODS,
+    RELATIVE_DAYS,
+    WEEKDAYS,
+    WHICH,
+)
+
+
+def _words(names: Iterable[str]) -> str:
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+
+
+MONTH = _words(MONTHS)
+ORDINAL = r"(?:st|nd|rd|th|º|er|\.)?"
+YEAR = r"(?:(?:\s?,\s?|\s|-|\.)(?:of |in |de |del )?(?P<y>(?:1[5-9]|20|21)\d\d)(?![\d:]))?"
+YEAR_MONTH_DAY = re.compile(r"(?<![\d/.-])(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?!\d|[-/.]\d)")
+COMPACT = re.compile(r"(?<![\w/.-])(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>[0-3]\d)(?![\w/-])")
+NUMERIC = re.compile(
+    r"(?<![\w/.-])(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?:(?P=sep)(?P<y>\d{4}|\d\d))?(?![\w/-]|\.\d)"
+)
+MONTH_DAY = re.compile(
+    rf"(?<![^\W_])(?P<mon>{MONTH})\.?[\s-]?(?:the\s)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%]|[.,]\d{{1,2}}(?!\d)|\s?[ap]\.?m\b){YEAR}",
+    re.IGNORECASE,
+)
+DAY_MONTH = re.compile(
+    rf"(?<![\w:/])(?P<d>\d{{1,2}}){ORDINAL}[\s-]{{0,2}}(?:(?:day )?(?:of|de)\s)?(?P<mon>{MONTH})(?![^\W_])\.?{YEAR}",
+    re.IGNORECASE,
+)
+MONTH_YEAR = re.compile(
+    rf"(?<![^\W_])(?P<mon>{MONTH})\.?(?:\s?,\s?|\s|-)(?:of |in |de |del )?(?P<y>(?:1[5-9]|20|21)\d\d)(?![\d:])",
+    re.IGNORECASE,
+)
+YEAR_MONTH = re.compile(r"(?<![\d/.-])(?P<y>(?:19|20)\d\d)[-/](?P<m>0[1-9]|1[0-2])(?![\d/-])")
+CJK_DATE = re.compile(r"(?:(?P<y>\d{4})\s?[年년]\s?)?(?<!\d)(?P<m>\d{1,2})\s?[月월](?:\s?(?P<d>\d{1,2})\s?[日일])?")
+WORD_DAY = re.compile(
+    rf"\b(?:the\s)?(?P<d>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth)\s(?:day\s)?of\s(?P<mon>{MONTH})(?![^\W_]){YEAR}",
+    re.IGNORECASE,
+)
+DAY_WORDS = {
+    word: day
+    for day, word in enumerate(
+        (
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
+            "thirteenth fourteenth fifteenth"
+        ).split(),
+        1,
+    )
+}
+BARE_DAY = re.compile(
+    r"\b(?:on|by|until|till|from|for|am|el)\s(?:the\s)?(?P<d>[12]?\d|3[01])(?:st|nd|rd|th|\.)(?![\w-])(?!\s(?:of\s)?[A-Z][a-z])",
+    re.IGNORECASE,
+)
+RELATIVE = re.compile(
+    "|".join(
+        rf"(?<![^\W_])(?:{re.escape(name)})(?![^\W_])" if name[0].isascii() or name[0] in "üéaà" else re.escape(name)
+        for name in sorted(RELATIVE_DAYS, key=len, reverse=True)
+    ),
+    re.IGNORECASE,
+)
+WEEKDAY = re.compile(
+    rf"(?:(?P<q>{_words(WHICH)})\s?)?(?<![^\W_])"
+    rf"(?P<w>{_words(n for n in WEEKDAYS if n.isascii() or n[0] < chr(0x2000))})s?(?![^\W_])(?:\s"
+    rf"(?P<post>next week|this week|last week|week|nächste woche|de la próxima semana|prochain))?",
+    re.IGNORECASE,
+)
+CJK_WEEKDAY = re.compile(
+    rf"(?:(?P<q>{_words(n for n in WHICH if not n.isascii() and n[0] > chr(0x2000))})\s?)?"
+    rf"(?P<w>{_words(n for n in WEEKDAYS if n[0] > chr(0x2000))})"
+)
+COUNT = rf"(?P<n>\d{{1,4}}|{_words(COUNT_WORDS)})\s(?P<u>{_words(PERIODS)})"
+IN = re.compile(rf"\b(?:in|en|dentro de|dans)\s{COUNT}(?![^\W_])(?:['’]?\stime)?", re.IGNORECASE)
+FROM_NOW = re.compile(rf"\b{COUNT}\s(?P<dir>from now|from today|ago|later|hence)\b", re.IGNORECASE)
+AGO = re.compile(rf"\b(?:vor|hace|il y a)\s{COUNT}(?![^\W_])", re.IGNORECASE)
+CJK_SHIFT = re.compile(r"(?P<n>\d{1,3})\s?(?P<u>일|日|주|週間|개월|か月|ヶ月|년|年)\s?(?P<dir>후|뒤|後|전|前)")
+TO = (
+    r"\s?(?:-|–|—|to|until|till|til|through|thru|and|bis|und|al?|hasta(?: el)?|y|au|et|から|~|〜|부터)\s?"
+    r"(?:the\s|le\s)?"
+)
+RANGE_LEFT = re.compile(rf"(?<![\w:/.])(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?{TO}$", re.IGNORECASE)
+RANGE_RIGHT = re.compile(rf"{TO}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.]\d|\s(?:{MONTH})\b){YEAR}", re.IGNORECASE)
+GAP = re.compile(rf"{TO}(?:on\s)?", re.IGNORECASE)
+HAS_TRIGGER = re.compile(r"\d|[^\W\d_]{2}")
