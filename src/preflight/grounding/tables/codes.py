@@ -82,12 +82,13 @@ sw swa Swahili;af afr Afrikaans;la lat Latin
 
 
 def _rows(table: str, codes: int) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    rows = []
+    """Codes with their names; a row may go on in another one with the same codes."""
+    rows: dict[tuple[str, ...], tuple[str, ...]] = {}
     for entry in table.replace("\n", ";").split(";"):
         if entry.strip():
             *heads, names = entry.strip().split(" ", codes)
-            rows.append((tuple(heads), tuple(names.split("|"))))
-    return rows
+            rows[tuple(heads)] = (*rows.get(tuple(heads), ()), *names.split("|"))
+    return list(rows.items())
 
 
 STATES = _rows(_STATES, 1)
