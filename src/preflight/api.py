@@ -153,7 +153,7 @@ class Preflight(_Parts):
                 return prepared
             return self._shell.conclude(prepared, self._guard.drive(prepared.path()))
         except Exception as fault:  # noqa: BLE001  R-31: ends in hold
-            return self._shell.unrecorded(fault)
+            return self._shell.stopped(request, fault)
 
     def run_preflight(self, request: Given) -> Decision:
         """Decide without recording: for looking. Nothing can be executed from it.
@@ -164,16 +164,21 @@ class Preflight(_Parts):
         driven = self._guard.drive(ready.path())
         if driven.interrupt is not None:
             raise driven.interrupt
-        return driven.decision
+        return self._shell.made(ready, driven.decision)
 
     def run_preflight_and_record(self, request: Given) -> Checked:
         """Decide and record; like `check`, but a malformed request or a failing store raises."""
         ready = self._shell.read(request)
+        if (before := self._shell.earlier(ready)) is not None:
+            return before
         return self._shell.conclude(ready, self._guard.drive(ready.path()))
 
     def record_execution_state(self, request: Given, decision: Decision) -> Checked:
-        """Record a decision that `run_preflight` made of this request."""
-        return self._shell.record(self._shell.read(request), decision)
+        """Record a decision that `run_preflight` made of this request, once.
+
+        Raises InvalidInput for one that was made or changed by hand, or recorded before.
+        """
+        return self._shell.record_made(self._shell.read(request), decision)
 
     def answer(
         self, question_id: str, values: Mapping[str, object], *, person: str, channel: str = "api"
@@ -214,7 +219,7 @@ class AsyncPreflight(_Parts):
             driven = await self._guard.drive_async(prepared.path())
             return await asyncio.to_thread(self._shell.conclude, prepared, driven)
         except Exception as fault:  # noqa: BLE001  R-31: ends in hold
-            return self._shell.unrecorded(fault)
+            return self._shell.stopped(request, fault)
 
     async def run_preflight(self, request: Given) -> Decision:
         """Decide without recording; see `Preflight.run_preflight`."""
@@ -222,18 +227,20 @@ class AsyncPreflight(_Parts):
         driven = await self._guard.drive_async(ready.path())
         if driven.interrupt is not None:
             raise driven.interrupt
-        return driven.decision
+        return self._shell.made(ready, driven.decision)
 
     async def run_preflight_and_record(self, request: Given) -> Checked:
         """Decide and record; see `Preflight.run_preflight_and_record`."""
         ready = await asyncio.to_thread(self._shell.read, request)
+        if (before := await asyncio.to_thread(self._shell.earlier, ready)) is not None:
+            return before
         driven = await self._guard.drive_async(ready.path())
         return await asyncio.to_thread(self._shell.conclude, ready, driven)
 
     async def record_execution_state(self, request: Given, decision: Decision) -> Checked:
-        """Record a decision that `run_preflight` made of this request."""
+        """Record a decision that `run_preflight` made of this request; see `Preflight.record_execution_state`."""
         ready = await asyncio.to_thread(self._shell.read, request)
-        return await asyncio.to_thread(self._shell.record, ready, decision)
+        return await asyncio.to_thread(self._shell.record_made, ready, decision)
 
     async def answer(
         self, question_id: str, values: Mapping[str, object], *, person: str, channel: str = "api"

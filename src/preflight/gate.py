@@ -7,28 +7,29 @@ import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
+from types import MappingProxyType
 
 import msgspec
 
 from preflight.clock import iso, seconds_of
 from preflight.codec import encode
 from preflight.core.decide import Path, guarded
+from preflight.core.outcome import Run
 from preflight.core.schema import Plan
 from preflight.core.setup import Setup
 from preflight.core.slots import open_slots
 from preflight.core.wording import reason_of
-from preflight.errors import InvalidInput
+from preflight.errors import InvalidInput, StorageError, describe, storable
 from preflight.guard import Driven
 from preflight.ids import new_id
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, Gate
-from preflight.model.instruction import USER, Segment
-from preflight.model.json_value import freeze
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record, ToolRef
 from preflight.model.request import Request, Scope, request_digest
 from preflight.model.trigger import Trigger
 from preflight.ports import Clock, Storage
 from preflight.questions import question_of
+from preflight.repeats import answered, as_given, asked_again, counted, same_tool, trigger_of
 from preflight.results import Asking, Checked, Deferred, Executable, Held
 from preflight.rulebook import RuleSource
 
@@ -43,6 +44,8 @@ class Ready(msgspec.Struct, frozen=True):
 
     request: Request
     setup: Setup
+    seen: int = 0
+    """How many records this process had appended when the request was read."""
 
     def path(self) -> Path:
         """Return the decision path to walk."""
@@ -63,7 +66,10 @@ class Shell:
         self._limits = setup.limits
         self._store_instruction = store_instruction
         self._given: OrderedDict[str, Request] = OrderedDict()
+        self._made: OrderedDict[int, _Made] = OrderedDict()
         self._lock = Lock()
+        self._turn = Lock()
+        self._appended = 0
 
     # before the decision
 
@@ -72,6 +78,7 @@ class Shell:
 
         Raises InvalidInput naming the key that is wrong.
         """
+        seen = self._appended
         request = given if isinstance(given, Request) else Request.parse(given, limits=self._limits)
         utterance = request.utterance
         if not utterance.now:
@@ -81,7 +88,7 @@ class Shell:
             request = self._with_answers(request, utterance.call_id)
         if isinstance(request.trigger, Mapping):
             request = msgspec.structs.replace(request, trigger=self._verified(request))
-        return Ready(self._under_rules(request), self._setup)
+        return Ready(self._under_rules(request), self._setup, seen)
 
     def _under_rules(self, request: Request) -> Request:
         """Add the rules in force for the tool, and what the rules hold for the user; their digest is recorded."""
@@ -92,7 +99,7 @@ class Shell:
             tool = msgspec.structs.replace(tool, conditions=(*tool.conditions, *user.conditions))
         added: dict[str, object] = {"rules": tool, "rules_digest": rules.digest}
         if user.settings:  # what the caller hands over speaks of this run, so it comes first
-            added["pre_set_data"] = {**user.settings, **request.pre_set_data}
+            added["pre_set_data"] = MappingProxyType({**user.settings, **request.pre_set_data})
         if user.checklist:
             added["user_checklist"] = (*request.user_checklist, *user.checklist)
         return msgspec.structs.replace(request, **added)
@@ -100,32 +107,46 @@ class Shell:
     def earlier(self, ready: Ready) -> Checked | None:
         """Return the verdict of the same call and the same facts, if it still stands (idempotence)."""
         call_id = ready.request.utterance.call_id
-        if call_id is None:
-            return None
-        stored = self._storage.latest_for_call(ready.request.scope, call_id)
-        if stored is None or stored.record.request_digest != request_digest(ready.request):
+        stored = None if call_id is None else self._storage.latest_for_call(ready.request.scope, call_id)
+        if stored is None:
             return None
         record = stored.record
-        if record.execution_decision == "execute" and self._may_decide_again(record):
+        if self._was_started(record, ready.request):
+            return Executable(record)
+        same_facts = record.request_digest == request_digest(ready.request)
+        if not same_facts or record.rules_digest != ready.request.rules_digest:
             return None
         question = self._storage.question(record.question_id) if record.question_id else None
+        ends = question.expires_at if question is not None else record.not_after
+        if ends is not None and self._clock.now() >= seconds_of(ends):
+            return None  # what nobody started or answered in time is decided again
         return _typed(record, question)
 
-    def _may_decide_again(self, record: Record) -> bool:
-        """An `execute` that expired before anyone started it may be decided again; a started one never."""
-        expired = record.not_after is None or self._clock.now() >= seconds_of(record.not_after)
-        return expired and len(self._storage.steps(record.decision_id)) == 1
+    def _was_started(self, record: Record, request: Request) -> bool:
+        """Whether the call was started: then it is not decided again, whatever is said about it later (R-75)."""
+        if record.execution_decision != "execute" or record.user_id != request.user_id:
+            return False
+        if not same_tool(record, request) or record.trigger != trigger_of(request):
+            return False
+        return len(self._storage.steps(record.decision_id)) > 1
 
     def _with_answers(self, request: Request, call_id: str) -> Request:
-        questions = self._storage.asked(request.scope, call_id)
+        """Add what this user was asked and answered about this call; values count for the tool they were asked for."""
+        questions = [q for q in self._storage.asked(request.scope, call_id) if q.user_id == request.user_id]
         if not questions:
             return request
-        asked: dict[str, int] = {}
+        answers = {answer.question_id: answer for answer in self._storage.answers_for_call(request.scope, call_id)}
+        ours = []
         for question in questions:
-            for slot in question.slots:
-                asked[slot.name] = asked.get(slot.name, 0) + 1
-        request = msgspec.structs.replace(request, asked=asked)
-        return _answered(request, self._storage.answers_for_call(request.scope, call_id))
+            stored = self._storage.get(question.decision_id)
+            if question.kind == "restatement":  # R-27: said again, it may lead to another tool
+                if question.question_id in answers and stored is not None:
+                    request = asked_again(request, stored.record.gate)
+            elif stored is None or not same_tool(stored.record, request):
+                continue
+            ours.append(question)
+        request = msgspec.structs.replace(request, asked=counted(request.asked, ours))
+        return answered(request, [answers[q.question_id] for q in ours if q.question_id in answers])
 
     def _verified(self, request: Request) -> Trigger | None:
         """Make a `Trigger` of what the request claims, if a `deferred` record of this user and tool bears it out."""
@@ -137,26 +158,64 @@ class Shell:
             return None
         record = stored.record
         same = record.scope == request.scope and record.user_id == request.user_id
-        same_tool = record.tool is not None and (record.tool.server, record.tool.name) == (
-            request.tool.server,
-            request.tool.name,
-        )
         when = record.fixed.c1_when_case if record.fixed else None
-        if record.execution_decision != "deferred" or not same or not same_tool or when is None:
+        if record.execution_decision != "deferred" or not same or not same_tool(record, request) or when is None:
             return None
         return Trigger(record.decision_id, occurrence, when)
 
     # after the decision
 
     def conclude(self, ready: Ready, driven: Driven) -> Checked:
-        """Record a decision and, where it asks, the question; raise the interrupt a hook brought, if any."""
-        checked = self.record(ready, driven.decision)
-        if driven.interrupt is not None:
-            raise driven.interrupt
-        return checked
+        """Record a decision and, where it asks, the question.
+
+        An interrupt that a hook brought is raised again, once the run is recorded as held.
+        """
+        if driven.interrupt is None:
+            return self.record(ready, driven.decision)
+        self.record(ready, Run(ready.request, ready.setup).internal_error(driven.interrupt))
+        raise driven.interrupt
+
+    def made(self, ready: Ready, decision: Decision) -> Decision:
+        """Remember a decision that is handed out before it is recorded."""
+        made = _Made(decision, ready.request, encode(decision.call_arguments))
+        with self._lock:
+            self._made[id(decision)] = made
+            if len(self._made) > _REMEMBERED:
+                self._made.popitem(last=False)
+        return decision
+
+    def record_made(self, ready: Ready, decision: Decision) -> Checked:
+        """Record a decision that was handed out here, once; one made or changed by hand is refused (R-8, R-74)."""
+        with self._lock:
+            made = self._made.pop(id(decision), None)
+        if (
+            made is None
+            or made.decision is not decision
+            or made.arguments != encode(decision.call_arguments)
+            or request_digest(made.request) != request_digest(ready.request)
+        ):
+            what = "not made here of this request, changed since, or recorded before"
+            raise InvalidInput("decision", what, "decide again with `run_preflight`")
+        return self.record(ready, decision)
 
     def record(self, ready: Ready, decision: Decision) -> Checked:
         """Append a decision to the log and return it with its type (R-8)."""
+        if ready.request.utterance.call_id is None:
+            return self._recorded(ready, decision)
+        with self._turn:  # of two checks of one call at once, the second gets the verdict of the first
+            before = self.earlier(ready) if self._appended != ready.seen else None
+            return before or self._recorded(ready, decision)
+
+    def _recorded(self, ready: Ready, decision: Decision) -> Checked:
+        try:
+            return self._append(ready, decision)
+        except StorageError as fault:
+            if _has_json_form(decision):
+                raise
+            # a hook brought text that cannot be written: that, too, is recorded (R-31)
+            return self._append(ready, Run(ready.request, ready.setup).internal_error(fault))
+
+    def _append(self, ready: Ready, decision: Decision) -> Checked:
         record = self._record_of(ready, decision)
         question = self._question(ready, decision, record) if decision.execution_decision == "ask_user" else None
         if question is not None:
@@ -164,22 +223,28 @@ class Shell:
             self._storage.ask(question)
             self._remember(question.question_id, ready.request)
         stored = self._storage.append(record)
+        self._appended += 1
         self._report(stored.record)
         return _typed(stored.record, question)
 
     def refuse(self, given: object, fault: InvalidInput) -> Checked:
         """Record that a malformed request was held: the digest of what came, never the body."""
-        body = repr(given).encode(errors="backslashreplace")
-        gate = Gate(kind="request_invalid", payload_errors=(str(fault),))
-        record = self._held_record(gate, hashlib.sha256(body).hexdigest())
-        return Held(self._storage.append(record).record)
+        gate = Gate(kind="request_invalid", payload_errors=(storable(str(fault)),))
+        return Held(self._storage.append(self._held_record(gate, _digest_of(given))).record)
 
-    def unrecorded(self, fault: Exception) -> Checked:
-        """Hold without a record: the store itself failed, so nothing can be executed either (R-8, R-31)."""
-        _log.error("a run could not be recorded: %s", fault)
-        diag = Diagnostics(fault=f"{type(fault).__name__}: {fault}")
-        gate = Gate(kind="internal_error", route="definition_repair", diag=diag)
-        return Held(self._held_record(gate, ""), recorded=False)
+    def stopped(self, given: object, fault: Exception) -> Checked:
+        """Hold after a fault around the decision, recorded where the store can still take it (R-8, R-31)."""
+        diag = Diagnostics(fault=describe(fault))
+        record = self._held_record(Gate(kind="internal_error", route="definition_repair", diag=diag), _digest_of(given))
+        try:
+            stored = None if isinstance(fault, StorageError) else self._storage.append(record)
+        except Exception as second:  # noqa: BLE001  without a record nothing can be executed either
+            fault, stored = second, None
+        if stored is None:
+            _log.error("a run could not be recorded: %s", describe(fault))
+            return Held(record, recorded=False)
+        self._report(stored.record)
+        return Held(stored.record)
 
     def repeated(self, question: Question, answer: Answer) -> Request | None:
         """Return the request of a question with its answer added, or None when it is not at hand.
@@ -193,13 +258,18 @@ class Shell:
         if request is None:
             return None
         request = msgspec.structs.replace(request, utterance=msgspec.structs.replace(request.utterance, now=""))
-        return request if question.call_id is not None else _answered(request, [answer])
+        if question.call_id is not None:
+            return request
+        if question.kind == "restatement":
+            stored = self._storage.get(question.decision_id)
+            request = asked_again(request, stored.record.gate if stored else None)
+        request = msgspec.structs.replace(request, asked=counted(request.asked, [question]))
+        return answered(request, [answer])
 
     def _record_of(self, ready: Ready, decision: Decision) -> Record:
         request, now = ready.request, self._clock.now()
         record_id = new_id()
         executable = decision.execution_decision == "execute"
-        trigger = request.trigger
         return Record(
             **{name: getattr(decision, name) for name in Decision.__struct_fields__},
             record_id=record_id,
@@ -213,7 +283,7 @@ class Shell:
             call_id=request.utterance.call_id,
             not_before=iso(now) if executable else None,
             not_after=iso(now + request.rules.decision_seconds) if executable else None,
-            trigger=msgspec.to_builtins(trigger) if type(trigger) is Trigger else None,
+            trigger=trigger_of(request),
             instruction=(request.segments or ()) if self._store_instruction else msgspec.UNSET,
         )
 
@@ -245,47 +315,29 @@ class Shell:
             _log.warning("%s %s: %s", record.record_id, gate.kind, gate.diag)  # R-25: to the logs, to nobody else
 
 
-def _answered(request: Request, answers: list[Answer]) -> Request:
-    """Add stored answers to a request; what the caller hands over itself comes first."""
-    values = {name: freeze(value, name) for answer in answers for name, value in answer.values.items()}
-    items = {name: value for answer in answers for name, value in answer.items.items()}
-    said = [Segment(a.restatement, USER, f"answer:{a.question_id}") for a in answers if a.restatement is not None]
-    utterance = request.utterance
-    if said:
-        utterance = msgspec.structs.replace(utterance, segments=(*(utterance.segments or ()), *said))
-    return msgspec.structs.replace(
-        request,
-        utterance=utterance,
-        user_answers={**values, **request.user_answers},
-        checklist_answers={**items, **request.checklist_answers},
-    )
+class _Made(msgspec.Struct, frozen=True):
+    """A decision that was handed out, with what it was made of."""
+
+    decision: Decision
+    request: Request
+    arguments: bytes
 
 
-def as_given(request: Request) -> dict[str, object]:
-    """Return a request as the JSON object it could have come as."""
-    utterance, tool = request.utterance, request.tool
-    given: dict[str, object] = {
-        "user_id": utterance.user_id,
-        "scope": utterance.scope,
-        "call_id": utterance.call_id,
-        "instruction": utterance.segments,
-        "zone": utterance.zone,
-        "locale": utterance.locale,
-        "tool": {
-            "server": tool.server,
-            "name": tool.name,
-            "title": tool.title,
-            "description": tool.description,
-            "inputSchema": tool.input_schema,
-            "outputSchema": tool.output_schema,
-            "annotations": tool.annotations,
-            "_meta": tool.meta,
-        },
-    }
-    plain = ("claims", "pre_set_data", "fixed_pre_set", "measured_data", "prior_execution_state", "user_checklist",
-             "user_answers", "checklist_answers", "intent_attempt", "tool_attempt")  # fmt: skip
-    given |= {name: getattr(request, name) for name in plain}
-    return {name: value for name, value in given.items() if value is not None}
+def _has_json_form(decision: Decision) -> bool:
+    try:
+        encode(decision)
+    except Exception:  # noqa: BLE001  whatever keeps it from being written
+        return False
+    return True
+
+
+def _digest_of(given: object) -> str:
+    """Return the hex SHA-256 of what came, or of its type where it cannot even be shown."""
+    try:
+        body = repr(given)
+    except Exception:  # noqa: BLE001  what came may be anything
+        body = type(given).__name__
+    return hashlib.sha256(body.encode(errors="backslashreplace")).hexdigest()
 
 
 def _typed(record: Record, question: Question | None) -> Checked:

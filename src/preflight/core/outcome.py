@@ -13,6 +13,7 @@ from preflight.core.schema import Walked
 from preflight.core.setup import Setup
 from preflight.core.verdict import Findings, judge, unknown_states, unmet_conditions
 from preflight.core.wording import message_for, reason_of
+from preflight.errors import describe
 from preflight.model.checklist import Fixed, Match, Phase
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, ExecutionDecision, Gate, GateKind
 from preflight.model.request import Request
@@ -110,9 +111,9 @@ class Run:
         decision = self._stopped("execute", Gate(kind="read_passes"))
         return msgspec.structs.replace(decision, call_arguments=self.request.claims)
 
-    def internal_error(self, fault: Exception) -> Decision:
+    def internal_error(self, fault: BaseException) -> Decision:
         """Hold: an unforeseen fault; its text is for the logs (R-31)."""
-        diag = Diagnostics(fault=f"{type(fault).__name__}: {fault}")
+        diag = Diagnostics(fault=describe(fault))
         self.walked = None
         return self._stopped("hold", Gate(kind="internal_error", route="definition_repair", diag=diag))
 

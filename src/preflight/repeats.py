@@ -1,0 +1,91 @@
+"""A call that comes again: what was asked and answered about it joins the request (R-91, R-94)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from preflight.model.decision import Gate
+from preflight.model.instruction import USER, Segment
+from preflight.model.json_value import freeze
+from preflight.model.question import Answer, Question
+from preflight.model.record import Record
+from preflight.model.request import Request
+from preflight.model.trigger import Trigger
+
+
+def answered(request: Request, answers: list[Answer]) -> Request:
+    """Add stored answers to a request; what the caller hands over itself comes first."""
+    values = {name: freeze(value, name) for answer in answers for name, value in answer.values.items()}
+    items = {name: value for answer in answers for name, value in answer.items.items()}
+    utterance = request.utterance
+    segments = utterance.segments or ()
+    current = max((s.request for s in segments if s.request is not None), default=None)
+    said = [Segment(a.restatement, USER, f"answer:{a.question_id}", current) for a in answers if a.restatement]
+    if said:
+        utterance = msgspec.structs.replace(utterance, segments=(*segments, *said))
+    return msgspec.structs.replace(
+        request,
+        utterance=utterance,
+        user_answers=MappingProxyType({**values, **request.user_answers}),
+        checklist_answers=MappingProxyType({**items, **request.checklist_answers}),
+    )
+
+
+def counted(asked: Mapping[str, int], questions: Iterable[Question]) -> Mapping[str, int]:
+    """Count how often each slot was asked for (R-94)."""
+    counts = dict(asked)
+    for question in questions:
+        for slot in question.slots:
+            counts[slot.name] = counts.get(slot.name, 0) + 1
+    return MappingProxyType(counts)
+
+
+def asked_again(request: Request, gate: Gate | None) -> Request:
+    """Count a gate's question that was answered as an attempt (R-22, R-25)."""
+    if gate is None:
+        return request
+    attempts = {"intent_attempt": gate.next_intent_attempt, "tool_attempt": gate.next_tool_attempt}
+    counted = {name: max(n, getattr(request, name)) for name, n in attempts.items() if isinstance(n, int)}
+    return msgspec.structs.replace(request, **counted)
+
+
+def same_tool(record: Record, request: Request) -> bool:
+    """Whether a record is about the tool of a request, by server and name."""
+    tool = request.tool
+    return record.tool is not None and (record.tool.server, record.tool.name) == (tool.server, tool.name)
+
+
+def trigger_of(request: Request) -> object:
+    """Return the verified trigger of a run as JSON, or None."""
+    return msgspec.to_builtins(request.trigger) if type(request.trigger) is Trigger else None
+
+
+def as_given(request: Request) -> dict[str, object]:
+    """Return a request as the JSON object it could have come as."""
+    utterance, tool = request.utterance, request.tool
+    given: dict[str, object] = {
+        "user_id": utterance.user_id,
+        "scope": utterance.scope,
+        "call_id": utterance.call_id,
+        "instruction": utterance.segments,
+        "zone": utterance.zone,
+        "locale": utterance.locale,
+        "trigger": trigger_of(request),
+        "tool": {
+            "server": tool.server,
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "inputSchema": tool.input_schema,
+            "outputSchema": tool.output_schema,
+            "annotations": tool.annotations,
+            "_meta": tool.meta,
+        },
+    }
+    plain = ("claims", "pre_set_data", "fixed_pre_set", "measured_data", "prior_execution_state", "user_checklist",
+             "user_answers", "checklist_answers", "intent_attempt", "tool_attempt")  # fmt: skip
+    given |= {name: getattr(request, name) for name in plain}
+    return {name: value for name, value in given.items() if value is not None}
