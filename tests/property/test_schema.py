@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import jsonschema_rs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
@@ -42,7 +42,13 @@ def objects(draw: st.DrawFn, depth: int = 2, rich: bool = True) -> dict[str, obj
         "required": draw(st.lists(st.sampled_from(names), unique=True)) if names else [],
     }
     if rich and names:
-        for keyword in draw(st.lists(st.sampled_from(("oneOf", "anyOf", "allOf", "if", "dependentRequired")), min_size=draw(st.integers(0, 1)), max_size=2)):
+        for keyword in draw(
+            st.lists(
+                st.sampled_from(("oneOf", "anyOf", "allOf", "if", "dependentRequired")),
+                min_size=draw(st.integers(0, 1)),
+                max_size=2,
+            )
+        ):
             schema[keyword] = draw(_added(keyword, names, depth))
             if keyword == "if":
                 schema["then"] = {"required": [draw(st.sampled_from(names))]}
@@ -111,9 +117,9 @@ def leaves(value: object, path: tuple[str | int, ...], stops: set[tuple[str | in
 
 def at(value: object, path: tuple[str | int, ...]) -> object:
     for key in path:
-        if isinstance(value, dict) and key in value:
-            value = value[key]
-        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+        if (isinstance(value, dict) and key in value) or (
+            isinstance(value, list) and isinstance(key, int) and key < len(value)
+        ):
             value = value[key]
         else:
             return UNSET
@@ -167,9 +173,7 @@ def assert_complete(schema: dict[str, object], arguments: dict[str, Any]) -> Non
         assert not isinstance(error.kind, kinds.Required | kinds.AnyOf | kinds.OneOfNotValid), error.message
 
 
-@given(
-    st.dictionaries(st.sampled_from(NAMES), leaf, max_size=5), st.data(), claims, policies, st.booleans()
-)
+@given(st.dictionaries(st.sampled_from(NAMES), leaf, max_size=5), st.data(), claims, policies, st.booleans())
 def test_the_fast_path_and_the_general_walk_agree(
     properties: dict[str, object], data: st.DataObject, claimed: object, policy: Policy, settled: bool
 ) -> None:
@@ -202,30 +206,87 @@ def assert_same(one: Run, other: Run) -> None:
     assert sorted(left.dropped, key=lambda each: each.name) == sorted(right.dropped, key=lambda each: each.name)
 
 
-json_values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(), st.sampled_from(("object", "#", "#/a", "a"))),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(
-            st.sampled_from(
-                "type properties required $ref $defs allOf oneOf anyOf not if then else items prefixItems a const enum "
-                "default dependentRequired dependencies dependentSchemas additionalProperties $id $schema minProperties "
-                "pattern contains propertyNames unevaluatedProperties $anchor definitions additionalItems".split()
-            ),
-            inner,
-            max_size=5,
-        ),
-    ),
-    max_leaves=25,
+dialects = st.sampled_from(
+    (
+        {},
+        {"$schema": "https://json-schema.org/draft/2019-09/schema"},
+        {"$schema": "http://json-schema.org/draft-07/schema#"},
+        {"$schema": "http://json-schema.org/draft-06/schema"},
+    )
 )
 
 
-@given(json_values)
-@settings(max_examples=300)
-def test_compiling_is_total(schema: object) -> None:
-    plan = compile_schema({"type": "object", **schema} if isinstance(schema, dict) else schema)
+few = st.sampled_from(("a", "b", "A", "$ref", "default"))
+names_lists = st.lists(few, unique=True, max_size=2)
+references = st.sampled_from(("#/$defs/a", "#/$defs/a", "#/$defs/b", "#", "#/properties/a", "#/default", "#a", "#/x/0"))
+LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+MAPS = ("properties", "properties", "properties", "dependentSchemas", "patternProperties", "dependencies")
+SINGLE = ("items", "not", "if", "then", "else", "contains", "additionalProperties", "unevaluatedProperties", "default")
+PLAIN: dict[str, st.SearchStrategy[object]] = {
+    "type": st.sampled_from(("object", "string", "array", ["object", "null"], ["array", "string"])),
+    "required": names_lists,
+    "dependentRequired": st.dictionaries(few, names_lists, max_size=2),
+    "$ref": references,
+    "$anchor": st.just("a"),
+    "const": st.sampled_from(VALUES),
+    "enum": st.lists(st.sampled_from(VALUES), max_size=3),
+    "minProperties": st.integers(0, 1),
+}
+KEYWORDS = sorted({*LISTS, *MAPS, *SINGLE, *PLAIN})
+
+
+@st.composite
+def schemas(draw: st.DrawFn, depth: int = 3) -> object:
+    if depth == 0 or draw(st.integers(0, 9)) == 0:
+        return draw(st.one_of(leaf, st.booleans()))
+    schema: dict[str, object] = {}
+    for keyword in draw(st.lists(st.sampled_from((*LISTS, *MAPS, *SINGLE, *PLAIN)), max_size=3)):
+        if keyword in LISTS:
+            schema[keyword] = draw(st.lists(schemas(depth - 1), min_size=1, max_size=3))
+        elif keyword in MAPS:
+            schema[keyword] = draw(st.dictionaries(few, schemas(depth - 1), max_size=3))
+        else:
+            schema[keyword] = draw(schemas(depth - 1) if keyword in SINGLE else PLAIN[keyword])
+    return schema
+
+
+@st.composite
+def roots(draw: st.DrawFn) -> dict[str, object]:
+    root: dict[str, object] = {"type": "object", "$defs": {"a": draw(schemas(2)), "b": draw(schemas(2))}}
+    for _ in range(draw(st.integers(1, 2))):
+        root |= {
+            key: value
+            for key, value in cast(
+                "dict[str, object]", draw(schemas().filter(lambda each: isinstance(each, dict)))
+            ).items()
+            if key != "type"
+        }
+    return root | {"properties": draw(st.dictionaries(few, schemas(), min_size=1, max_size=3)), **draw(dialects)}
+
+
+@given(roots(), claims, policies, st.data())
+def test_any_schema_is_walked_or_refused(
+    schema: dict[str, object], claimed: object, policy: Policy, data: st.DataObject
+) -> None:
+    plan = compile_schema(schema)
     if isinstance(plan, Unsupported):
         assert plan.what
+        assert plan.at == "" or plan.at.startswith("/")
         return
-    result = drive(walk(plan, Script({"a": {}})), lambda _: UNSET)
-    assert isinstance(plan.validate(result.walked.arguments), tuple)
+    result = drive(walk(plan, Script(claimed, policy=policy)), answering(plan, data, settled=False))
+    assert len({slot.path for slot in result.slots}) == len(result.slots)
+    assert all(isinstance(message, str) for message in plan.validate(result.walked.arguments))
+
+
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=2)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@given(anything, st.dictionaries(st.sampled_from(KEYWORDS), anything, max_size=4))
+def test_compiling_is_total(anything: object, keywords: dict[str, object]) -> None:
+    for schema in (anything, {"type": "object", **keywords}, {"type": "object", "properties": {"a": keywords}}):
+        plan = compile_schema(schema)
+        assert isinstance(plan, Plan) or plan.what

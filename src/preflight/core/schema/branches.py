@@ -21,8 +21,8 @@ class Object(Protocol):
         """The members looked up so far."""
         ...
 
-    def hinted(self, name: str) -> bool:
-        """Whether a member is claimed or offered."""
+    def wanted(self, name: str) -> bool:
+        """Whether a member is required outside of the alternatives, claimed or offered."""
         ...
 
     def declares(self, name: str) -> bool:
@@ -85,7 +85,7 @@ def _own_probes(group: Group, members: Object) -> dict[str, tuple[Raw, ...]]:
             if name not in own or name in members.found:
                 continue
             raws = _any_branch(group, name, members)
-            if (raws or members.declares(name)) and (name in branch.required or members.hinted(name)):
+            if (raws or members.declares(name)) and (name in branch.required or members.wanted(name)):
                 probes[name] = raws
     return probes
 
@@ -94,7 +94,7 @@ def _differing_probes(group: Group, members: Object) -> dict[str, tuple[Raw, ...
     return {
         name: _any_branch(group, name, members)
         for name in sorted(group.differing)
-        if name not in members.found and (name in group.shared or members.hinted(name))
+        if name not in members.found and (name in group.shared or members.wanted(name))
     }
 
 

@@ -21,7 +21,7 @@ _UNREADABLE = (ValueError, TypeError, RecursionError)  # what the validator rais
 _UNCHECKABLE = "cannot be checked: not a JSON value within the limits"
 
 
-def _never(uri: str) -> NoReturn:
+def never(uri: str) -> NoReturn:
     """The retriever: whatever a schema points to, nothing is fetched (R-34)."""
     raise LookupError(f"`{uri}` is not fetched")
 
@@ -41,24 +41,23 @@ class Checks:
         self._patterns = jsonschema_rs.RegexOptions(size_limit=size, dfa_size_limit=size)
         self._cache: dict[tuple[int, ...], jsonschema_rs.Validator] = {}
         self._registry = (
-            jsonschema_rs.Registry([(_BASE, document.root)], retriever=_never) if survey.references else None
+            jsonschema_rs.Registry([(_BASE, document.root)], retriever=never) if survey.references else None
         )
         self.whole = self._compile_root()
 
     def _compile_root(self) -> jsonschema_rs.Validator:
         try:
             return self._build(self._document.root)
-        except jsonschema_rs.ValidationError as error:
+        except ValueError as error:
+            where = getattr(error, "instance_path", ())
             what = "not accepted by the validator, as a `pattern` with look-around is not"
-            return refuse(join("", *error.instance_path), what)
-        except ValueError:
-            return refuse("", "the validator cannot be built from this schema")
+            return refuse(join("", *where), what)
 
     def _build(self, schema: Raw) -> jsonschema_rs.Validator:
         return self._document.validator(
             schema,
             validate_formats=True,
-            retriever=_never,
+            retriever=never,
             registry=self._registry,
             pattern_options=self._patterns,
         )
@@ -139,4 +138,4 @@ def explain(error: jsonschema_rs.ValidationError) -> str:
     return f"`{keyword}` is not met"
 
 
-__all__ = ["Checks", "explain"]
+__all__ = ["Checks", "explain", "never"]

@@ -62,6 +62,10 @@ class Members:
             self._hints[name] = name in self.claims or self.shape.offered((*self.path, name)) is not UNSET
         return self._hints[name]
 
+    def wanted(self, name: str) -> bool:
+        """Whether the member is required by what is in force, or hinted."""
+        return name in self._required or self.hinted(name)
+
     def name(self, member: str) -> str:
         """The slot's name of a member."""
         return slot_name((*self.path, member))
@@ -136,7 +140,7 @@ class Members:
         """Whether a member is not looked up yet, or blocks the call anyway."""
         member = self.found.get(name)
         if member is None:
-            return name in self._required or self.hinted(name)
+            return self.wanted(name)
         return member.blocked and (name in self._required or self._policy(member) == "ask")
 
     def _policy(self, member: Found) -> Policy:

@@ -75,7 +75,7 @@ def _compile(input_schema: object, limits: Limits) -> Plan:
     root = nodes.of((document.root,))
     if root.kinds != {"object"}:
         refuse("/type", "the root must be declared as `object`")
-    check_structure(nodes, root, limits.schema_nodes)
+    check_structure(nodes, root)
     view = root.view or nodes.views.of_object(root.raws)
     members = {name: nodes.of(raws) for name, raws in view.properties.items()}
     flat = not view.groups and not view.conditions and all(node.leaf for node in members.values())
