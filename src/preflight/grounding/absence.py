@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from preflight.grounding.place import Place
-from preflight.grounding.text import deceives
+from preflight.grounding.text import deceives, normal
 from preflight.model.instruction import USER, Segment
 
 # Letters that look like Latin ones: Cyrillic, Greek, then a few of other scripts.
@@ -30,7 +30,7 @@ def why_absent(value: object, segments: Sequence[Segment], places: Sequence[Plac
     own = [place.index.text for place in places]
     if any(not text.isascii() for text in own) or not wanted.isascii():
         shape = skeleton(wanted)
-        if any(_differs(text) and shape in skeleton(text) for text in own) or _hidden(wanted):
+        if any((_differs(text) or _differs(wanted)) and shape in skeleton(text) for text in own) or _hidden(wanted):
             return "confusable"
     written = [segment.text for segment in segments if segment.trust == USER]
     if any(wanted in text for text in written) and not any(wanted in text for text in own):
@@ -41,7 +41,7 @@ def why_absent(value: object, segments: Sequence[Segment], places: Sequence[Plac
 
 
 def _differs(text: str) -> bool:
-    return not text.isascii() and skeleton(text) != text.lower()
+    return not text.isascii() and skeleton(text) != normal(text)
 
 
 def _hidden(value: str) -> bool:

@@ -30,6 +30,7 @@ _SWAP_MARGIN = 1.01
 _COUNTABLE = frozenset(("number", "number_scaled", "number_words", "exact"))
 # The reason that is told when several mentions of a value failed for different reasons.
 _REASONS = (
+    "not_groundable",
     "incomplete",
     "superseded",
     "negated",

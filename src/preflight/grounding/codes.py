@@ -82,6 +82,12 @@ def _same(kind: str, code: str, key: str) -> bool:
     return row is not None and code in row[0]
 
 
+def is_region(name: str) -> bool:
+    """Whether the tables have a state or country of this name or code."""
+    key = name.strip().rstrip(".").lower()
+    return key in _table("state") or key in _table("country")
+
+
 def region_forms(region: str) -> list[str]:
     """The names and codes of a state or country, the given one first."""
     key = region.strip().rstrip(".").lower()

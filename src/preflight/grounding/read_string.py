@@ -22,6 +22,8 @@ _NUMBER = re.compile(
 )
 _DROPPED = frozenset("_-,.'’\"“”()[]:;!?&/ \t\n–—*`")
 _QUOTES = frozenset("'\"‘“`«「")
+# Code points between a city and its region.
+_FAR, _BESIDE = 40, 4
 _SPACERS = " -.()/\u00a0"
 
 
@@ -206,21 +208,24 @@ def _name_spans(name: str, place: Place) -> Iterator[tuple[int, int]]:
 def _city(_field: Field, value: str, place: Place) -> Iterator[Evidence]:
     """`Chicago, IL` for `Chicago` where the table says so, `San Diego, CA` for `San Diego, California`."""
     parts = [part.strip() for part in value.split(",")]
-    if not 2 <= len(parts) <= 3 or not all(parts):
+    if not 2 <= len(parts) <= 3 or not all(any(char.isalpha() for char in part) for part in parts):
         return
     unsure = [region for region in parts[1:] if not codes.lies_in(parts[0], region)]
-    stated = [
-        [span[0] for form in codes.region_forms(region) for span in _name_spans(form, place)] for region in unsure
-    ]
+    stated = [_region_starts(region, place) for region in unsure]
     for name in codes.city_forms(parts[0]):
         for span in _name_spans(name, place):
             if all(_follows(place.index.text, span[1], starts) for starts in stated):
                 yield place.evidence(*span, "city", normal(value), "derived", "city_in_region")
 
 
-def _follows(text: str, end: int, starts: Sequence[int]) -> bool:
-    """Whether one of the places is named soon after, in the same sentence."""
-    return any(0 <= start - end < 40 and _close(text[end:start]) for start in starts)
+def _follows(text: str, end: int, starts: Sequence[tuple[int, int]]) -> bool:
+    return any(end <= start <= end + reach and _close(text[end:start]) for start, reach in starts)
+
+
+def _region_starts(region: str, place: Place) -> list[tuple[int, int]]:
+    """Where a region is named, and how far after its city it may stand: farther when the tables know it."""
+    reach = _FAR if codes.is_region(region) else _BESIDE
+    return [(span[0], reach) for form in codes.region_forms(region) for span in _name_spans(form, place)]
 
 
 def _close(gap: str) -> bool:

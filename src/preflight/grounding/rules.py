@@ -64,6 +64,8 @@ def kind(found: Evidence) -> str:
 def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -> str | None:
     """Why a mention does not count, as a reason code; None when it does."""
     grounding = leaf.field.grounding
+    if grounding == "none":
+        return "not_groundable"
     if found.grade == "weak" and grounding != "any":
         return "confusable" if "confusable" in found.flags else "weak"
     if place.carried:
