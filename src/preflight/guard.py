@@ -9,6 +9,7 @@ while the calling thread watches: when a hook exceeds its limit the watcher take
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import inspect
 import math
@@ -21,14 +22,14 @@ import msgspec
 
 from preflight.core.decide import Path
 from preflight.core.needs import Failed, Need
-from preflight.errors import CallerError
+from preflight.errors import CallerError, describe
 from preflight.hooks.protocol import Hook, is_inline
 from preflight.limits import Limits
 from preflight.model.checklist import Match
 from preflight.model.decision import Decision
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.slot import FieldState
-from preflight.workers import Workers
+from preflight.workers import Job, Workers
 
 _EXACT = frozenset(
     {
@@ -36,7 +37,7 @@ _EXACT = frozenset(
         FieldState, Match, Located, NotGrounded,
     }
 )  # fmt: skip
-_PLAIN = frozenset({type(None), dict, FieldState, Match, Located, NotGrounded})  # nothing more to check
+_PLAIN = frozenset({type(None), FieldState, Match, Located, NotGrounded})  # nothing more to check
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("preflight_inside_hook", default=False)
 
 
@@ -69,6 +70,7 @@ class Guard:
         }
         self._all_inline = all(h.inline and not h.waits for h in self._hooks.values())
         self._result_limit = limits.hook_result_bytes
+        self.patience = limits.hook_seconds
         self._workers = Workers(limits.hook_threads)
         self._portal = Portal()
 
@@ -123,10 +125,10 @@ class Guard:
         """Return the hook a need names."""
         return self._hooks[need.hook]
 
-    def submit(self, job: object) -> bool:
-        """Run a job on a worker thread in a copy of this context; False when none is free."""
+    def submit(self, job: Job, patience: float = 0.0) -> bool:
+        """Run a job on a worker thread in a copy of this context; False when none is free within `patience` seconds."""
         context = contextvars.copy_context()
-        return self._workers.run(lambda: context.run(job))  # type: ignore[arg-type]
+        return self._workers.run(lambda: context.run(job), patience)
 
     def call(self, hook: _Called, need: Need, driven: Driven) -> object:
         """Call one hook in place and return its result, or `Failed`."""
@@ -144,40 +146,53 @@ class Guard:
     async def _call_async(self, hook: _Called, need: Need, driven: Driven) -> object:
         if hook.inline and not hook.waits:
             return self.call(hook, need, driven)
+        own = Driven(driven.decision)
         started = monotonic()
+        task = asyncio.ensure_future((self._awaited if hook.waits else self._threaded)(hook, need, own))
         try:
-            async with asyncio.timeout(hook.seconds):
-                result = await (hook.call(*need.args) if hook.waits else self._threaded(hook, need, driven))
-        except TimeoutError:
+            done, _ = await asyncio.wait((task,), timeout=hook.seconds)
+        finally:
+            task.cancel()  # without effect on one that is done; one that ignores it goes on alone (R-101)
+        if not done or monotonic() - started > hook.seconds:
             return Failed(f"took longer than {hook.seconds} s")
-        except asyncio.CancelledError:
-            if (task := asyncio.current_task()) and task.cancelling():
-                raise
+        if task.cancelled():
             return Failed("cancelled itself")
-        except Exception as fault:  # noqa: BLE001  R-10: whatever a hook raises is a fact
-            return Failed(f"{type(fault).__name__}: {fault}")
-        if monotonic() - started > hook.seconds:
-            return Failed(f"took longer than {hook.seconds} s")
-        return self._checked(result)
+        if own.interrupt is not None:
+            driven.interrupt = own.interrupt
+        fault = task.exception()
+        return task.result() if fault is None else self._raised(fault, driven)
+
+    async def _awaited(self, hook: _Called, need: Need, driven: Driven) -> object:
+        """Await a hook in a task of its own, where an interrupt it raises must not reach the loop."""
+        try:
+            return self._checked(await hook.call(*need.args))
+        except (KeyboardInterrupt, SystemExit, Exception) as fault:  # noqa: BLE001  R-10: whatever it raises is a fact
+            return self._raised(fault, driven)
 
     async def _threaded(self, hook: _Called, need: Need, driven: Driven) -> object:
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[object] = loop.create_future()
+        ended: asyncio.Future[object] = loop.create_future()
 
         def job() -> None:
             fact = self.call(hook, need, driven)
-            loop.call_soon_threadsafe(_settle, done, fact)
+            with contextlib.suppress(RuntimeError):  # the loop may have closed meanwhile: the result is late
+                loop.call_soon_threadsafe(lambda: None if ended.done() else ended.set_result(fact))
 
-        if not self.submit(job):
-            return Failed("no worker thread is free")
-        return await done
+        if self.submit(job) or await asyncio.to_thread(self.submit, job, hook.seconds):
+            return await ended
+        return Failed("no worker thread is free")
 
     def _raised(self, fault: BaseException, driven: Driven) -> Failed:
-        if not isinstance(fault, Exception):
+        if isinstance(fault, KeyboardInterrupt | SystemExit):
             driven.interrupt = fault  # recorded first, then raised again
-        return Failed(f"{type(fault).__name__}: {fault}")
+        return Failed(describe(fault))
 
     def _checked(self, result: object) -> object:
+        if type(result) is dict:
+            for part in result.values():
+                if type(part) is str and len(part) > self._result_limit:
+                    return Failed(f"returned more than {self._result_limit} characters")
+            return result
         if type(result) is CoroutineType:
             result.close()
             return Failed("returned a coroutine; declare the hook with `async def` and not inline")
@@ -228,7 +243,7 @@ class _Watched:
         owner = object()
         with self._lock:
             self._owner, self._since = owner, None
-        if not self._guard.submit(lambda: self._advance(owner, fact)):
+        if not self._guard.submit(lambda: self._advance(owner, fact), self._guard.patience):
             self._finish_without_workers(fact)
 
     def _finish_without_workers(self, fact: object) -> None:
@@ -247,11 +262,14 @@ class _Watched:
             while True:
                 hook = self._guard.hook(need)
                 self._hook, self._since = hook, monotonic()
-                fact = self._guard.call(hook, need, self._driven)
+                own = Driven(self._driven.decision)
+                fact = self._guard.call(hook, need, own)
                 with self._lock:
                     if self._owner is not owner:
-                        return  # taken over meanwhile: this result is late
+                        return  # taken over meanwhile: this result is late, and so is an interrupt
                     self._since = None
+                if own.interrupt is not None:
+                    self._driven.interrupt = own.interrupt
                 need = self._path.send(fact)
         except StopIteration as end:
             self._driven.decision = end.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -17,24 +18,29 @@ class Workers:
         self._most = most
         self._idle: list[SimpleQueue[Job]] = []
         self._count = 0
-        self._lock = threading.Lock()
+        self._freed = threading.Condition()
 
-    def run(self, job: Job) -> bool:
-        """Start `job` on a thread of its own; False when every thread is taken."""
-        with self._lock:
-            if self._idle:
-                inbox = self._idle.pop()
-            elif self._count < self._most:
-                self._count += 1
-                inbox = SimpleQueue()
-                threading.Thread(target=self._work, args=(inbox,), name="preflight-hook", daemon=True).start()
-            else:
+    def run(self, job: Job, patience: float = 0.0) -> bool:
+        """Start `job` on a thread of its own; False when every thread stays taken for `patience` seconds."""
+        with self._freed:
+            if not self._freed.wait_for(lambda: self._idle or self._count < self._most, patience):
                 return False
+            inbox = self._idle.pop() if self._idle else self._new()
         inbox.put(job)
         return True
 
+    def _new(self) -> SimpleQueue[Job]:
+        inbox: SimpleQueue[Job] = SimpleQueue()
+        self._count += 1
+        threading.Thread(target=self._work, args=(inbox,), name="preflight-hook", daemon=True).start()
+        return inbox
+
     def _work(self, inbox: SimpleQueue[Job]) -> None:
         while True:
-            inbox.get()()
-            with self._lock:
+            job = inbox.get()
+            with contextlib.suppress(BaseException):  # a job reports its own faults; its thread serves the next
+                job()
+            del job
+            with self._freed:
                 self._idle.append(inbox)
+                self._freed.notify()
