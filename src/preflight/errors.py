@@ -14,9 +14,9 @@ def describe(fault: BaseException) -> str:
     return storable(text)
 
 
-def storable(text: str) -> str:
-    """Return a foreign text cut to a bearable length, with lone surrogates written as escapes."""
-    return text[:_LONGEST].encode(errors="backslashreplace").decode()
+def storable(text: str, longest: int = _LONGEST) -> str:
+    """Return a foreign text cut to `longest` code points, with lone surrogates written as escapes."""
+    return text[:longest].encode(errors="backslashreplace").decode()
 
 
 class PreflightError(Exception):

@@ -11,11 +11,11 @@ from preflight.clock import iso, seconds_of
 from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.schema import compile_schema
 from preflight.core.wording import message_for
-from preflight.errors import AnswerRefused
+from preflight.errors import AnswerRefused, InvalidInput, storable
 from preflight.ids import new_id
 from preflight.limits import Limits
 from preflight.model.decision import Gate
-from preflight.model.json_value import confirmation_id, freeze, thaw
+from preflight.model.json_value import confirmation_id, freeze, is_object, thaw
 from preflight.model.question import Answer, AskedItem, AskedSlot, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
@@ -59,7 +59,8 @@ def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple
 
 
 def _asked_slot(slot: Slot, note: str | None, choices: tuple[object, ...]) -> AskedSlot:
-    asked = AskedSlot(slot.name, thaw(slot.schema), note, slot.nullable, choices)
+    # R-46: that there is none is an answer for what may be null and for what may be left out
+    asked = AskedSlot(slot.name, _without_candidates(slot.schema), note, slot.nullable or not slot.required, choices)
     if note != NEEDS_CONFIRMATION or slot.claim is UNSET:
         return asked
     key = confirmation_id(slot.name, slot.claim)  # R-57: text the model may write is shown to be approved
@@ -76,6 +77,28 @@ def _asked_items(record: Record, gate: Gate) -> tuple[AskedItem, ...]:
             shown = values.get(condition.slot, UNSET) if condition.slot else UNSET
             items.append(AskedItem(condition.id, condition.description, condition.note, thaw(shown)))
     return tuple(items)
+
+
+_CANDIDATES = frozenset({"default", "examples"})
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_DATA = frozenset({"const", "enum"})
+
+
+def _without_candidates(schema: object) -> object:
+    """Return a schema to be shown, without the values its author would like to see (R-6, R-9)."""
+    if isinstance(schema, list | tuple):
+        return [_without_candidates(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: thaw(part)
+        if key in _DATA
+        else {name: _without_candidates(inner) for name, inner in part.items()}
+        if key in _NAMED and isinstance(part, Mapping)  # what stands here are names, which may be any (R-16)
+        else _without_candidates(part)
+        for key, part in schema.items()
+        if key not in _CANDIDATES
+    }
 
 
 class Questions:
@@ -113,8 +136,14 @@ class Questions:
 
 
 def _checked(question: Question, given: Mapping[str, object], *, person: str, channel: str, at: str) -> Answer:
+    if not is_object(given) or not all(type(name) is str for name in given):
+        message = "the answer is no object; map what was asked to its values"
+        raise AnswerRefused(message)
     if not given:
         message = "the answer is empty; nothing is read from silence"
+        raise AnswerRefused(message)
+    if type(person) is not str or type(channel) is not str or not channel:
+        message = "who answers and by which channel are texts; give both"
         raise AnswerRefused(message)
     if person != question.user_id and question.kind != "permission":
         message = f"`{person}` is not the person this question is for"
@@ -127,7 +156,9 @@ def _checked(question: Question, given: Mapping[str, object], *, person: str, ch
     slots = {slot.name: slot for slot in question.slots}
     items = {item.id for item in question.items} | {slot.confirm for slot in question.slots if slot.confirm}
     if stray := sorted(given.keys() - slots.keys() - items):
-        message = f"`{stray[0]}` was not asked; asked are {', '.join(f'`{n}`' for n in (*slots, *sorted(items)))}"
+        message = (
+            f"`{storable(stray[0])}` was not asked; asked are {', '.join(f'`{n}`' for n in (*slots, *sorted(items)))}"
+        )
         raise AnswerRefused(message)
     return Answer(
         question_id=question.question_id,
@@ -146,6 +177,9 @@ def _restated(given: Mapping[str, object]) -> str:
     if given.keys() != {"restatement"} or type(text) is not str or not text.strip():
         message = "this question asks for the act to be said again: answer with `restatement` and a text"
         raise AnswerRefused(message)
+    if text != storable(text, len(text)):
+        message = "the `restatement` has a lone surrogate; send valid Unicode"
+        raise AnswerRefused(message)
     return text
 
 
@@ -156,7 +190,10 @@ def _value(slot: AskedSlot, value: object) -> object:
             return None
         message = f"`{slot.name}` cannot be left empty"
         raise AnswerRefused(message)
-    freeze(value, slot.name)
+    try:
+        freeze(value, slot.name)
+    except InvalidInput as fault:
+        raise AnswerRefused(storable(str(fault))) from None
     plan = compile_schema({"type": "object", "properties": {"value": thaw(slot.schema)}})
     if type(plan) is Unsupported:
         message = f"`{slot.name}` has a schema that answers cannot be checked against: {plan.what}"
