@@ -49,6 +49,7 @@ def verified(item: Item, answer: object) -> ItemState:
     source, note = said.get("source"), said.get("note")
     source = source if type(source) is str else None
     note = note if type(note) is str else None
-    if said.get("status") == "verified" and type(said.get("status")) is str:
+    status = said.get("status")
+    if type(status) is str and status == "verified":  # the type first: a look-alike could answer as it likes
         return ItemState(item.id, item.description, "verified", source, None, note)
     return ItemState(item.id, item.description, "unverified", source, "ask_user", note)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+import msgspec
+
 from preflight.core import checklist, conditions, tool_gate, verdict
 from preflight.core import fixed as fixed_checklist
 from preflight.core.checklist import Item
@@ -147,5 +149,7 @@ def _rendered(run: Run, decision: Decision) -> Path:
     """Let the adopter word the reason; a wording that fails leaves ours."""
     if "format_reason" not in run.setup.hooks:
         return decision
-    worded = yield Need("format_reason", (decision,))
+    # a copy: what the hook does to the arguments it is shown changes no call (R-101)
+    shown = msgspec.structs.replace(decision, call_arguments=thaw(decision.call_arguments))
+    worded = yield Need("format_reason", (shown,))
     return run.worded(decision, worded)

@@ -227,4 +227,5 @@ def prior_fields(prior: object) -> Mapping[str, Mapping[str, object]]:
 def usable_prior(field: Mapping[str, object]) -> bool:
     """Whether a prior field has a known value and a first source that can be inherited (R-4, R-42)."""
     known = field.get("status") == "known" and field.get("value") is not None
-    return known and field.get("origin_source") in ORIGINS and type(field.get("name")) is str
+    first = field.get("origin_source")
+    return known and type(first) is str and first in ORIGINS and type(field.get("name")) is str

@@ -19,7 +19,10 @@ def ruled(found: FieldState, answer: object) -> FieldState:
         return found
     if type(answer) is FieldState:
         answer = {name: getattr(answer, name) for name in FieldState.__struct_fields__}
-    if not is_object(answer) or answer.get("name") != found.name:
+    if not is_object(answer):
+        return _broken(found)
+    name = answer.get("name")
+    if type(name) is not str or name != found.name:  # the type first: a look-alike could answer as it likes
         return _broken(found)
     status, note, pending = answer.get("status"), answer.get("note"), answer.get("pending_at_trigger", False)
     if type(status) is not str or type(pending) is not bool:

@@ -15,8 +15,11 @@ def read(answer: object) -> tuple[Match, str | None]:
     if type(answer) is Failed:
         return Match(approved=False), answer.fault
     if type(answer) is Match:
-        return Match(answer.approved is True, answer.reason), None
+        return Match(answer.approved is True, _text(answer.reason)), None
     if not is_object(answer):
         return Match(approved=False), f"returned a `{type(answer).__name__}`"
-    reason = answer.get("reason")
-    return Match(answer.get("approved") is True, reason if type(reason) is str else None), None
+    return Match(answer.get("approved") is True, _text(answer.get("reason"))), None
+
+
+def _text(reason: object) -> str | None:
+    return reason if type(reason) is str else None

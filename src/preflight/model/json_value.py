@@ -67,7 +67,7 @@ def _check_text(text: str, where: str) -> None:
 
 
 def _finite(value: float | Decimal, where: str, digits: int) -> int | float:
-    if not math.isfinite(value):
+    if not (value.is_finite() if type(value) is Decimal else math.isfinite(value)):
         raise InvalidInput(where, "not a finite number", "send a number or a string")
     if type(value) is float:
         return value

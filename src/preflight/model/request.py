@@ -98,6 +98,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             raise InvalidInput("tool", "missing", "send the MCP tool the call is for")
         # the tool is frozen and fingerprinted on its own, so that callers can hand over a prepared `Tool`
         plain = {key: value for key, value in given.items() if key != "tool"}
+        prior = plain.get("prior_execution_state")
+        if isinstance(prior, msgspec.Struct):  # a record, as the storage hands it out
+            plain["prior_execution_state"] = msgspec.to_builtins(prior, enc_hook=thaw)
         frozen = freeze(plain, "request", limits)
         assert is_object(frozen)  # noqa: S101  freeze keeps objects objects
         return cls(
