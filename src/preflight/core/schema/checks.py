@@ -82,13 +82,15 @@ class Checks:
     def fits(self, raws: tuple[Raw, ...], value: object) -> bool:
         """Whether `value` is valid for all of `raws`; what cannot be checked is not."""
         try:
-            return self.of(raws).is_valid(value)
+            return not self._too_deep(value) and self.of(raws).is_valid(value)
         except _UNREADABLE:
             return False
 
     def messages(self, value: object) -> tuple[str, ...]:
         """What is wrong with a whole payload: pointer and keyword, never the text of a value."""
         try:
+            if self._too_deep(value):
+                return (f"``: {_UNCHECKABLE}",)
             if self.whole.is_valid(value):
                 return ()
             errors = islice(self.whole.iter_errors(value), self._document.limits.slots)
@@ -100,10 +102,17 @@ class Checks:
         """Why `value` does not fit one slot, or None where it does."""
         try:
             plain = thaw(value)
+            if self._too_deep(plain):
+                return _UNCHECKABLE
             validator = self.of(raws)
             return None if validator.is_valid(plain) else explain(next(validator.iter_errors(plain)))
         except _UNREADABLE:
             return _UNCHECKABLE
+
+    def _too_deep(self, value: object) -> bool:
+        """Whether checking a value so deep could take too long, as a recursive schema may double at each level."""
+        safe = self._survey.safe_depth
+        return safe < self._document.limits.json_depth and _depth_exceeds(value, safe)
 
     def foreign(self, schema: Mapping[str, object], value: object) -> str | None:
         """The same for the schema of a slot that this plan did not make, such as one read back from a record."""
@@ -121,6 +130,17 @@ class Checks:
         if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
             tokens.append(error.kind.property)
         return join("", *tokens)
+
+
+def _depth_exceeds(value: object, limit: int) -> bool:
+    """Whether anything stands below `limit` levels of objects and arrays."""
+    level = [value]
+    for _ in range(limit + 1):
+        held = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [inner for each in held for inner in each]
+        if not level:
+            return False
+    return True
 
 
 def explain(error: jsonschema_rs.ValidationError) -> str:

@@ -45,6 +45,7 @@ class _Walker:
         self.plan = plan
         self.shape = shape
         self.visited = 0
+        self.effort = 0
         self.unhinted: list[Node] = []
 
     def place(self, raws: tuple[Raw, ...], path: Path, claim: object, *, required: bool) -> Walk:
@@ -86,6 +87,9 @@ class _Walker:
             self.unhinted.append(node)
         members = Members(self.plan, self.shape, view, path, claim)
         while fresh := members.fresh():
+            self.effort += members.take_effort()
+            if self.effort > self.plan.limits.slots * self.plan.limits.json_depth:
+                refuse(node.at, "alternatives and conditions that take too much work")
             for name, raws, required in fresh:
                 inner = members.claims.get(name, UNSET)
                 members.found[name] = yield from self.place(raws, (*path, name), inner, required=required)

@@ -31,7 +31,7 @@ class Document:
     each visited subschema by its identity; the copy keeps them alive, so identities are stable.
     """
 
-    __slots__ = ("_anchors", "_schemas", "legacy", "limits", "pointers", "root", "validator")
+    __slots__ = ("_anchors", "_resolved", "_schemas", "legacy", "limits", "pointers", "root", "validator")
 
     def __init__(self, input_schema: object, limits: Limits) -> None:
         """Copy and check `input_schema`; a `Refusal` says what is wrong with it."""
@@ -42,11 +42,17 @@ class Document:
         self.validator, self.legacy = _dialect(self.root)
         self.pointers: dict[int, str] = {}
         self._anchors: dict[str, list[tuple[Raw, str]]] | None = None
+        self._resolved: dict[str, tuple[Raw, str]] = {}
         self._schemas: set[int] = set()
         self._accept(self.root, "")
 
     def resolve(self, reference: str, at: str) -> tuple[Raw, str]:
         """The subschema a local `$ref` names, and its pointer; any other reference is refused, never fetched."""
+        if reference not in self._resolved:
+            self._resolved[reference] = self._resolve(reference, at)
+        return self._resolved[reference]
+
+    def _resolve(self, reference: str, at: str) -> tuple[Raw, str]:
         if not reference.startswith("#"):
             refuse(at, "`$ref` is not local and is never fetched; put the definition into the schema")
         if reference == "#" or reference.startswith("#/"):

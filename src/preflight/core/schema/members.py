@@ -19,7 +19,10 @@ Fresh = list[tuple[str, tuple[Raw, ...], bool]]
 
 
 class Members:
-    """One object while it is walked. `found` is filled by the walker; `fresh` says what to look up next."""
+    """One object while it is walked.
+
+    `found` is filled by the walker; `fresh` says what to look up next.
+    """
 
     def __init__(self, plan: Plan, shape: Shape, view: View, path: Path, claim: object) -> None:
         """Start with nothing looked up."""
@@ -31,7 +34,9 @@ class Members:
         self.claims: Mapping[str, object] = claim if isinstance(claim, OBJECTS) else {}
         self.found: dict[str, Found] = {}
         self._hints: dict[str, bool] = {}
+        self._effort = 0
         self._views = [view]
+        self._members = view.properties
         self._judged: list[tuple[Group, Judged]] = []
         self._required: dict[str, None] = dict.fromkeys(view.required)
 
@@ -49,12 +54,17 @@ class Members:
         waiting = {name for _, judged in self._judged for name in judged.waiting}
         probed = {name: raws for _, judged in self._judged for name, raws in judged.probes.items()}
         names: dict[str, bool] = {name: True for name in self._required if name not in waiting}
-        for name in self._declared():
+        for name in self._members:
             if name not in names and name not in waiting and name not in probed and self.hinted(name):
                 names[name] = False
         names.update((name, True) for name in probed if name not in names)
         fresh = [(name, self._raws(name, probed.get(name, ())), needed) for name, needed in names.items()]
         return [item for item in fresh if item[0] not in self.found and item[1]]
+
+    def take_effort(self) -> int:
+        """How many views, groups and conditions were gone through since this was last asked."""
+        effort, self._effort = self._effort, 0
+        return effort
 
     def hinted(self, name: str) -> bool:
         """Whether the member is claimed, or held by the user's answers or settings."""
@@ -72,7 +82,7 @@ class Members:
 
     def declares(self, name: str) -> bool:
         """Whether the member has a schema in what was in force so far."""
-        return any(name in view.properties for view in self._views)
+        return name in self._members
 
     def fits(self, raws: tuple[Raw, ...], value: object) -> bool:
         """Whether a value is valid for some of this tool's schemas."""
@@ -110,21 +120,19 @@ class Members:
     def _collect(self) -> None:
         """Work out anew, from what is known now, which views are in force (R-35; `if` and dependents)."""
         payload = self._payload()
-        views: list[View] = []
+        views = [self.view]
         self._judged = []
-        pending = [self.view]
-        while pending:
-            view = pending.pop(0)
-            views.append(view)
+        for view in views:  # grows while it runs
             for group in view.groups:
                 judged = judge(group, self)
                 self._judged.append((group, judged))
-                pending.extend(judged.chosen)
-            for condition in view.conditions:
-                added = self._added_by(condition, payload)
-                if added is not None:
-                    pending.append(added)
-        self._views = views
+                views.extend(judged.chosen)
+            added = (self._added_by(condition, payload) for condition in view.conditions)
+            views.extend(more for more in added if more is not None)
+            self._effort += 1 + len(view.groups) + len(view.conditions)
+        if views != self._views:
+            self._views = views
+            self._members = _merged(views)
         self._required = {name: None for view in views for name in view.required}
         for group, judged in self._judged:
             self._required.update(dict.fromkeys(group.shared if not judged.chosen else ()))
@@ -155,9 +163,8 @@ class Members:
     def _payload(self) -> dict[str, object]:
         """The members that would be sent, as far as they are known now."""
         payload: dict[str, object] = {}
-        declared = self._declared()
         for name, member in self.found.items():
-            if name not in declared:
+            if name not in self._members:
                 continue
             if not member.blocked:
                 payload[name] = member.value
@@ -165,12 +172,9 @@ class Members:
                 payload[name] = member.loose
         return {name: value for name, value in payload.items() if value is not UNSET}
 
-    def _declared(self) -> dict[str, None]:
-        return {name: None for view in self._views for name in view.properties}
-
     def _raws(self, name: str, more: tuple[Raw, ...]) -> tuple[Raw, ...]:
         """Every schema in force for a member; of a group not chosen from, what any branch admits."""
-        raws = [raw for view in self._views for raw in view.properties.get(name, ())]
+        raws = list(self._members.get(name, ()))
         if not more:
             for group, judged in self._judged:
                 having = tuple(b.properties[name] for b in group.branches if name in b.properties)
@@ -180,7 +184,7 @@ class Members:
 
     def _add_optional(self, result: Found, value: dict[str, object], loose: dict[str, object] | None) -> None:
         for name, member in self.found.items():
-            if name in self._required or name not in self._declared():
+            if name in self._required or name not in self._members:
                 continue
             policy = self._policy(member) if member.blocked else "settled"
             if policy == "drop":
@@ -216,20 +220,28 @@ class Members:
             result.blocked = True
             declared = frozenset().union(*(branch.declared for branch in group.branches))
             for name, member in self.found.items():
-                if name in declared and name not in self._declared() and name not in self._required:
+                if name in declared and name not in self._members and name not in self._required:
                     result.extra += [state for state in (*member.fields, *member.extra) if state.settled]
 
     def _left_out(self) -> list[DroppedClaim]:
         """Claims for members that the tool does not declare, or that do not apply as things stand."""
         open_groups = any(judged.problem for _, judged in self._judged)
-        declared = self._declared()
         left: list[DroppedClaim] = []
         for name, claim in self.claims.items():
             if name not in self.view.declared:
                 left.append(DroppedClaim(self.name(name), claim, UNDECLARED))
-            elif name not in declared and not open_groups and name not in self._required:
+            elif name not in self._members and not open_groups and name not in self._required:
                 left.append(DroppedClaim(self.name(name), claim, NOT_CHOSEN))
         return left
+
+
+def _merged(views: list[View]) -> dict[str, tuple[Raw, ...]]:
+    """Each member with every schema that any of `views` has for it."""
+    members: dict[str, tuple[Raw, ...]] = {}
+    for view in views:
+        for name, raws in view.properties.items():
+            members[name] = (*members.get(name, ()), *raws)
+    return members
 
 
 __all__ = ["Members"]

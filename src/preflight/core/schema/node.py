@@ -91,9 +91,14 @@ class Nodes:
         key = tuple(map(id, raws))
         node = self._made.get(key)
         if node is None:
-            node = self._made[key] = Node(raws, self.views)
-            node.view = self._view(raws, node.kinds)
-            node.array = self._array(raws, node.kinds, _NO_PATH)
+            direct = self.views.direct(raws)
+            node = self._made[key] = self._made.get(tuple(map(id, direct))) or self._make(direct)
+        return node
+
+    def _make(self, raws: tuple[Raw, ...]) -> Node:
+        node = self._made[tuple(map(id, raws))] = Node(raws, self.views)
+        node.view = self._view(raws, node.kinds)
+        node.array = self._array(raws, node.kinds, _NO_PATH)
         return node
 
     def _view(self, raws: tuple[Raw, ...], kinds: frozenset[Kind]) -> View | None:

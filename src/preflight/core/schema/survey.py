@@ -27,13 +27,21 @@ _LATER: dict[str, tuple[str, ...]] = {
     "Draft201909Validator": ("prefixItems",),
 }
 
+_TOO_MUCH = "too many subschemas apply to one value"
+_REAL_DEPTH = 8
+"""Levels of nesting that real tools' arguments have (465 measured): a schema must be checkable so far."""
+
 Edges = list[tuple[Where, int]]
 
 
 class Survey:
-    """What the pass found: how many patterns there are, and which property names occur anywhere."""
+    """What the pass found.
 
-    __slots__ = ("_document", "_edges", "_identified", "names", "patterns", "references")
+    `patterns` counts the patterns, `names` holds the property names that occur anywhere, `references` tells
+    whether there is any `$ref`, and `safe_depth` how deep a value may be nested to be checked.
+    """
+
+    __slots__ = ("_document", "_edges", "_identified", "names", "patterns", "references", "safe_depth")
 
     def __init__(self, document: Document) -> None:
         """Visit everything reachable from the root of `document` and register its pointer there."""
@@ -43,12 +51,13 @@ class Survey:
         self._identified: str | None = None
         self.names: set[str] = set()
         self.patterns = 0
+        self.safe_depth = document.limits.json_depth
         self._visit_all()
         if self.references:
             if self._identified is not None:
                 refuse(self._identified, "a nested `$id` beside `$ref` may move references elsewhere")
             order = _in_place_order(self._edges, document)
-            _check_cost(order, self._edges, document)
+            self.safe_depth = _safe_depth(order, self._edges, document)
 
     def _visit_all(self) -> None:
         pending: list[tuple[Raw, str]] = [(self._document.root, "")]
@@ -91,6 +100,8 @@ class Survey:
             self._identified = join(at, "$id")
         members = raw.get("properties")
         if isinstance(members, dict):
+            if len(members) > self._document.limits.slots:
+                refuse(join(at, "properties"), f"more than {self._document.limits.slots} properties")
             self.names.update(members)
         patterns = raw.get("patternProperties")
         self.patterns += len(patterns) if isinstance(patterns, dict) else 0
@@ -122,24 +133,51 @@ def _in_place_order(edges: dict[int, Edges], document: Document) -> list[int]:
     return order
 
 
-def _check_cost(order: list[int], edges: dict[int, Edges], document: Document) -> None:
-    """Refuse schemas that make a validator visit too much for one value.
+def _safe_depth(order: list[int], edges: dict[int, Edges], document: Document) -> int:
+    """How deep a value may be nested so that checking it stays within `limits.schema_nodes`.
 
-    The cost of a subschema is the number of subschemas that one path through a value makes the validator
-    visit. It is grown level by level, as deep as a value may be, so recursion that doubles is seen too.
+    The cost of a subschema is the number of subschemas that a validator visits along one path through a
+    value. Without recursion it is one number, and a schema that exceeds the limit is refused. With recursion
+    it grows with the value: level by level, until it exceeds the limit or the deepest value is reached.
     """
-    limit = document.limits.schema_nodes
-    order = [node for node in order if edges[node]]  # the others cost 1 and stay so
-    cost: dict[int, int] = dict.fromkeys(order, 0)
-    for _ in range(document.limits.json_depth):
-        fresh: dict[int, int] = {}
-        for node in order:
-            fresh[node] = _cost_of(edges[node], fresh, cost)
-            if fresh[node] > limit:
-                refuse(document.pointers[node], f"more than {limit} subschemas apply to one value")
-        if fresh == cost:
-            return
-        cost = fresh
+    limits = document.limits
+    cost = _cost_without_recursion(order, edges, document)
+    recursive = [node for node in order if node not in cost]
+    cost.update(dict.fromkeys(recursive, 0))
+    deepest = limits.json_depth if recursive else 0
+    for depth in range(deepest):
+        below = dict(cost)
+        for node in recursive:  # whatever applies to the same value stands before it, so it is of this level
+            cost[node] = _cost_of(edges[node], cost, below)
+        exceeding = [node for node in recursive if cost[node] > limits.schema_nodes]
+        if exceeding or len(recursive) * depth > 4 * limits.schema_nodes:
+            if depth <= _REAL_DEPTH:
+                refuse(document.pointers[exceeding[0] if exceeding else order[-1]], _TOO_MUCH)
+            return depth - 1
+    return limits.json_depth
+
+
+def _cost_without_recursion(order: list[int], edges: dict[int, Edges], document: Document) -> dict[int, int]:
+    """The cost of each subschema that leads to no cycle, found from the ends upwards."""
+    users: dict[int, list[int]] = {}
+    missing: dict[int, int] = {}
+    for node in order:
+        inner = [target for _, target in edges[node] if target in edges]
+        missing[node] = len(inner)
+        for target in inner:
+            users.setdefault(target, []).append(node)
+    cost: dict[int, int] = {}
+    ready = [node for node in order if not missing[node]]
+    while ready:
+        node = ready.pop()
+        cost[node] = _cost_of(edges[node], cost, cost)
+        if cost[node] > document.limits.schema_nodes:
+            refuse(document.pointers[node], _TOO_MUCH)
+        for user in users.get(node, ()):
+            missing[user] -= 1
+            if not missing[user]:
+                ready.append(user)
+    return cost
 
 
 def _cost_of(edges: Edges, here: dict[int, int], below: dict[int, int]) -> int:

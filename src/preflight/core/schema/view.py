@@ -83,9 +83,19 @@ class Views:
         """The pointer of the first of `raws` that has one."""
         return next((self._document.pointers[id(raw)] for raw in raws if id(raw) in self._document.pointers), "")
 
-    def spend(self, at: str) -> None:
-        """Count one step of work."""
-        self._work += 1
+    def direct(self, raws: tuple[Raw, ...]) -> tuple[Raw, ...]:
+        """`raws` without repetition, and with what is nothing but a `$ref` replaced by what it names."""
+        found: dict[int, Raw] = {}
+        for raw in raws:
+            end = raw
+            while isinstance(end, dict) and "$ref" in end and (len(end) == 1 or self._document.legacy):
+                end = self._document.resolve(cast("str", end["$ref"]), "")[0]
+            found[id(end)] = end
+        return tuple(found.values())
+
+    def spend(self, at: str, amount: int = 1) -> None:
+        """Count work."""
+        self._work += amount
         if self._work > 2 * self._document.limits.schema_nodes:  # once to compile, once to show slots
             refuse(at, "expanding the schema takes too much work")
 
@@ -155,6 +165,7 @@ class Views:
         conditions: list[Condition] = []
         least = 0
         for part in parts:
+            self.spend(self.at(raws), len(cast("dict[str, Raw]", part.get("properties", {}))))
             for name, raw in cast("dict[str, Raw]", part.get("properties", {})).items():
                 properties[name] = (*properties.get(name, ()), raw)
             required.update(dict.fromkeys(cast("list[str]", part.get("required", ()))))

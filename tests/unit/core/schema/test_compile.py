@@ -168,14 +168,23 @@ def test_a_condition_may_require_only_what_is_declared() -> None:
     assert plan_for(declared).declared == {"a", "b"}
 
 
+def test_too_many_properties_are_refused() -> None:
+    many = obj({f"p{n}": STRING for n in range(2_001)})
+    assert refusal_of(many).what == "more than 2000 properties"
+    assert refusal_of(obj({"o": many})).at == "/properties/o/properties"
+
+
 def mixed() -> dict[str, object]:
-    """Schemas whose members mix at each level: as many places as there are maps of five things to five."""
-    turns = {"turn": [1, 2, 3, 4, 0], "swap": [1, 0, 2, 3, 4], "join": [0, 0, 2, 3, 4]}
+    """Schemas whose members mix at each level: more places than any real tool has."""
+    turns = {"turn": [1, 2, 3, 4, 5, 0], "swap": [1, 0, 2, 3, 4, 5], "join": [0, 0, 2, 3, 4, 5]}
     defs = {
-        f"x{n}": {"type": "object", "properties": {name: {"$ref": f"#/$defs/x{to[n]}"} for name, to in turns.items()}}
-        for n in range(5)
+        f"x{n}": {
+            "type": "object",
+            "properties": {name: {"$ref": f"#/$defs/x{to[n]}", "title": name} for name, to in turns.items()},
+        }
+        for n in range(6)
     }
-    return {"type": "object", "allOf": [{"$ref": f"#/$defs/x{n}"} for n in range(5)], "$defs": defs}
+    return {"type": "object", "allOf": [{"$ref": f"#/$defs/x{n}"} for n in range(6)], "$defs": defs}
 
 
 def test_too_many_places_are_refused() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.unit.core.schema.scripted import STRING, obj, plan_for, run
@@ -136,3 +138,22 @@ def test_conditions_of_a_nested_object() -> None:
     schema = obj({"to": conditional(["kind"])}, ["to"])
     result = run(schema, {"to/kind": "wire", "to/iban": "x"})
     assert result.walked.arguments == {"to": {"kind": "wire", "iban": "x"}}
+
+
+def test_a_required_name_that_only_another_case_declares_is_missing() -> None:
+    schema = obj({"a": STRING}, ["a", "b"], **{"if": {"properties": {"a": {"const": "x"}}}, "then": obj({"b": STRING})})
+    assert run(schema, {"a": "x", "b": "1"}).walked.arguments == {"a": "x", "b": "1"}
+    other = run(schema, {"a": "y"})
+    assert other.asked == ["a"]
+    assert plan_for(schema).validate(other.walked.arguments) == ("`/b`: a required property is missing",)
+    inside = run(obj({"o": schema}), {"o/a": "y"}, {"o": {"a": "y"}})
+    assert inside.dropped == {"o": "not confirmed at any source"}
+
+
+def test_conditions_without_end_are_unsupported() -> None:
+    names = [f"a{n}" for n in range(600)]
+    follow = {one: [two] for one, two in pairwise(names)}
+    schema = obj(dict.fromkeys(names, STRING), ["a0"], dependentRequired=follow)
+    unsupported = run(schema, dict.fromkeys(names, "x")).walked.unsupported
+    assert unsupported is not None
+    assert unsupported.what == "alternatives and conditions that take too much work"
