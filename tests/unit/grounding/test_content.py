@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.grounding import cases
 
 from preflight.grounding import Target, ground_call
 from preflight.grounding.content import addresses
 from preflight.model.instruction import Segment
+from tests.unit.grounding import cases
 
 
 def body(said: str, written: str) -> tuple[str, str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.grounding import cases
 
 from preflight.grounding import Context, Target, ground_call, support
 from preflight.grounding.locate import located_from
 from preflight.model.instruction import Segment
+from tests.unit.grounding import cases
 
 EVERY = [
     case

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.grounding import cases
 
 from preflight.grounding import Context, Finding, Target, ground_call
 from preflight.model.instruction import Segment
+from tests.unit.grounding import cases
 
 CONTEXT = Context(cases.NOW, cases.ZONE)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.grounding import cases
 
 from preflight.grounding import Context, Target, ground_call, support
 from preflight.grounding.locate import located_from
 from preflight.model.evidence import Evidence, Located
 from preflight.model.instruction import Segment
+from tests.unit.grounding import cases
 
 CONTEXT = Context(cases.NOW, cases.ZONE)
 
