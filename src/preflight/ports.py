@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -53,6 +53,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Which records an audit asks for; every given part must hold. `since` is ISO 8601."""
 
     scope: Scope | None = None
+    tenant: str | None = None
     action_key: str | None = None
     tool: str | None = None
     field: str | None = None
@@ -63,35 +64,98 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 100
 
 
+class RawRecord(NamedTuple):
+    """A record as it lies in the store, undecoded: what verification and export read (R-72).
+
+    Everything but `body` and `seal` only finds it; the truth is in the bytes of `body`, which hold their
+    own `previous_digest`. `digest` is the hex SHA-256 that was stored with them.
+    """
+
+    seq: int
+    record_id: str
+    decision_id: str
+    state: str
+    tenant: str
+    conversation: str
+    action_key: str
+    body: bytes
+    digest: str
+    previous_digest: str | None
+    seal: Seal | None
+
+
+class LogHead(msgspec.Struct, frozen=True):
+    """Where the log ends: how many records it holds, the last one's place, and its digest (None while empty).
+
+    A restored backup or a tail that was cut off shows as a `count` or `last_seq` below one seen before, or,
+    once new records took the place of lost ones, as another digest at that place.
+    """
+
+    count: int
+    last_seq: int
+    digest: str | None
+
+
+class Admission(msgspec.Struct, frozen=True):
+    """A judgement over what was started, made inside the transaction of a claim (R-66).
+
+    `judge` is called with every `executing` record of the claim's tenant and tool whose start is not older
+    than `since` (ISO 8601), oldest first, those known to have failed left out; with `user_id`, of this user
+    only. Claims with an admission on one tenant and tool are judged one after the other, so that no two of
+    them can pass a limit together. Only exactly True admits. It must be quick and must not use the store.
+    """
+
+    since: str
+    judge: Callable[[Iterator[Record]], bool]
+    user_id: str | None = None
+
+
 class Storage(Protocol):
     """The append-only record log, the questions, and the learned mappings.
 
     Every method is safe to call from any thread. Each raises StorageError when the store cannot do it,
     and then nothing of it happened, or a repetition with the same ids is harmless. There is no way to
     change or remove a record (R-71).
+
+    The three that write records set `previous_digest` to the digest of the record before it under the same
+    tenant, conversation and action key (None for the first), encode the record once, have a `signer` sign
+    those bytes, and store them, all in one transaction (R-72, R-73).
     """
 
-    def append(self, record: Record, *, durable: bool = False) -> Stored:
+    def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:
         """Append a record. `durable` waits until it survives a loss of power.
 
         Appending the same `record_id` again returns the stored one.
         """
         ...
 
-    def claim(self, record: Record) -> Stored | None:
+    def claim(self, record: Record, *, signer: Signer | None = None, admit: Admission | None = None) -> Stored | None:
         """Append an `executing` record durably, or return None when it may not start.
 
-        One transaction: None when its decision already has an `executing` record (R-75), or another
-        decision of the same scope and action key is executing without an outcome (R-77).
+        One transaction: None when its decision already has an `executing` record (R-75), another
+        decision of the same scope and action key is executing without an outcome (R-77), or `admit` does
+        not admit it (R-66). What `admit` raises goes through, and nothing was stored.
         """
         ...
 
-    def finish(self, record: Record) -> Stored | None:
+    def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome (`executed`, `failed`, `in_doubt`, `settled`) durably.
 
         None when the lifecycle forbids it: no `executing` record, or an outcome already stands. After
         `in_doubt` only `settled` may follow.
         """
+        ...
+
+    def scan(self, after: int = 0) -> Iterator[Stored]:
+        """Yield every record whose `seq` is greater than `after`, in the order of the log, in constant memory."""
+        ...
+
+    def raw_scan(self, after: int = 0) -> Iterator[RawRecord]:
+        """Yield what `scan` yields, undecoded and unchecked: for verification (R-72)."""
+        ...
+
+    def head(self) -> LogHead:
+        """Return where the log ends: `seq` counts from 1 without gaps, in the order of commits."""
         ...
 
     def get(self, record_id: str) -> Stored | None:
