@@ -204,7 +204,7 @@ class Shell:
             return self._recorded(ready, decision)
         with self._turn:  # of two checks of one call at once, the second gets the verdict of the first
             before = self.earlier(ready) if self._appended != ready.seen else None
-            return before or self._recorded(ready, decision)
+            return self._recorded(ready, decision) if before is None else before
 
     def _recorded(self, ready: Ready, decision: Decision) -> Checked:
         try:

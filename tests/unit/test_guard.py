@@ -110,9 +110,19 @@ RAISED: dict[str, Callable[[], BaseException]] = {
     "unreadable": Unreadable,
     "surrogate": lambda: ValueError("\ud800"),
 }
+
+
+def returning(make: Callable[[], Any]) -> Callable[..., Any]:
+    return lambda *_given: make()
+
+
+def raising(make: Callable[[], BaseException]) -> Callable[..., Any]:
+    return lambda *_given: raiser(make())()
+
+
 ANSWERS: dict[str, Callable[..., Any]] = {
-    **{name: (lambda make: lambda *_: make())(make) for name, make in GARBAGE.items()},
-    **{f"raises {name}": (lambda make: lambda *_: raiser(make())())(make) for name, make in RAISED.items()},
+    **{name: returning(make) for name, make in GARBAGE.items()},
+    **{f"raises {name}": raising(make) for name, make in RAISED.items()},
 }
 
 
@@ -410,10 +420,10 @@ def test_async_hooks_answer_in_both_faces() -> None:
     async def verify(*_given: object) -> dict[str, str]:
         return {"status": "verified"}
 
-    class Callable_:
+    class Verifier:
         async def __call__(self, *_given: object) -> None: ...
 
-    table = {"verify_user_checklist_item": verify, "validate_field_schema": Callable_()}
+    table = {"verify_user_checklist_item": verify, "validate_field_schema": Verifier()}
     parts = {"user_checklist": [{"id": "rent"}]}
     assert isinstance(run(async_gate(**table), **parts), Executable)
     assert isinstance(gate(named={"hooks": hooks(**table)}).check(request(**parts)), Executable)
