@@ -32,13 +32,14 @@ class MeasureRule(msgspec.Struct, frozen=True, gc=False):
     """How a value is measured (R-15): one read, its arguments, and where the value stands in the result.
 
     `via` says which of the others apply: `mcp` (`server`, `tool`), `http` (`url`, a GET), `sql`
-    (`database`, `query`), `python` (`entry`, as `module:function`). An argument `{"slot": NAME}` takes the
+    (`database`, `query`), `python` (`entry`, as `module:function`), `given` (the caller hands it over in
+    `measured_data`). An argument `{"slot": NAME}` takes the
     confirmed value of a slot, anything else is sent as it stands. `pointer` is a JSON Pointer into the
     result. Seconds: `max_age` after which a measurement counts no more, `timeout` of one read.
     """
 
     name: str
-    via: Literal["mcp", "http", "sql", "python"]
+    via: Literal["mcp", "http", "sql", "python", "given"]
     server: str = ""
     tool: str = ""
     url: str = ""
@@ -49,6 +50,7 @@ class MeasureRule(msgspec.Struct, frozen=True, gc=False):
     pointer: str = ""
     max_age_seconds: float | None = None
     timeout_seconds: float = 10.0
+    value_type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
     place: Place | None = None
 
 

@@ -41,8 +41,8 @@ class RulesError(CallerError):
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
 
-class Refused(Exception):  # noqa: N818  never leaves this package: the loader collects it
-    """One text cannot be read at all."""
+class Refused(Exception):
+    """One text cannot be read at all. Never leaves this package: the loader collects it."""
 
     def __init__(self, fault: Fault) -> None:
         """Carry the fault."""

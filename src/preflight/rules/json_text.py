@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from json.decoder import scanstring
+from json import decoder
 
 from preflight.rules.bounds import Bounds
 from preflight.rules.faults import Fault, Refused, shown
@@ -81,7 +81,7 @@ class _Reader:
 
     def _string(self, at: int) -> tuple[str, int]:
         try:
-            text, end = scanstring(self._text, at + 1, True)  # noqa: FBT003  the only form it has
+            text, end = decoder.scanstring(self._text, at + 1, True)  # type: ignore[attr-defined]  # noqa: FBT003  the only form it has
         except json.JSONDecodeError as fault:
             raise self.refuse(min(fault.pos, len(self._text)), f"not JSON: {fault.msg.lower()}") from None
         if len(text) > self._bounds.text_length:

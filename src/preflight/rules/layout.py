@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from preflight.model.slot import SOURCES
 from preflight.rules.kinds import (
     Anything,
@@ -30,10 +28,14 @@ TYPES = ("string", "integer", "number", "boolean", "array", "object")
 _ID = Text("an id of letters, digits, `_`, `-`, `:` and `.`", r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
 _POINTER = Text("a JSON Pointer, empty or beginning with `/`", r"(?:/(?:[^~/]|~0|~1)*)*", empty=True)
 _NAME = Text("a name")
+_MOMENT = Text(
+    "a time with its offset, like `2026-11-30T09:00:00+01:00`",
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})",
+)
 _SENTENCE = Text("a sentence")
 
 
-def _keys(*rows: tuple[str, Kind, str] | tuple[str, Kind, str, bool]) -> Mapping[str, Key]:
+def _keys(*rows: tuple[str, Kind, str] | tuple[str, Kind, str, bool]) -> dict[str, Key]:
     return {row[0]: Key(*row[1:]) for row in rows}
 
 
@@ -152,7 +154,7 @@ SETTING = Record(
     _keys(
         ("value", Anything(), "the value", True),
         ("approved_by", _NAME, "the user who approved it: nobody else can", True),
-        ("approved_at", Text("a time with its offset", r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)"),
+        ("approved_at", _MOMENT,
          "when it was approved", True),
     ),
 )  # fmt: skip

@@ -25,7 +25,7 @@ class Ambiguous(ValueError):
 
 def resolve(word: str) -> tuple[Kind, object]:
     """Return the kind and value of a plain scalar; raises Ambiguous for one that readers disagree about."""
-    if word == "true" or word == "false":
+    if word in ("true", "false"):
         return "flag", word == "true"
     if word == "null":
         return "null", None

@@ -61,8 +61,8 @@ class _Reader:
 
     def _next(self) -> yaml.Event:
         event = next(self._events)
-        mark = event.start_mark
-        self._line, self._column = mark.line, mark.column
+        if (mark := event.start_mark) is not None:
+            self._line, self._column = mark.line, mark.column
         return event
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
@@ -123,7 +123,7 @@ class _Reader:
         except Ambiguous as fault:
             what, _, do = str(fault).partition("; ")
             raise Refused(self.fault_here(what, do)) from None
-        one_line = event.start_mark.line == event.end_mark.line
+        one_line = event.end_mark is not None and event.end_mark.line + 1 == line
         return Node(kind, value, self._file, line, column, one_line)
 
     def _text(self, text: str) -> str:

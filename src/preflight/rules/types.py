@@ -1,0 +1,88 @@
+"""The types of a tool's arguments, read off its JSON Schema, for checking expressions against it (R-60)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from preflight.core.pointer import descend
+from preflight.model.json_value import is_object
+
+ANY = "-"
+CODES = {"string": "s", "integer": "i", "number": "d", "boolean": "b", "object": "m", "array": "l"}
+_OPENING = frozenset(
+    "allOf anyOf oneOf if then else dependentSchemas patternProperties $dynamicRef additionalProperties "
+    "unevaluatedProperties propertyNames not".split()
+)
+_HOPS = 16
+
+
+class Undeclared(msgspec.Struct, frozen=True):
+    """A schema says that there is no such property; `known` are those that there are."""
+
+    name: str
+    known: tuple[str, ...]
+
+
+def type_at(schema: object, steps: Iterable[str]) -> str | Undeclared:
+    """Return the type code of what stands at a path into an argument object, or why there is none."""
+    here = schema
+    for step in steps:
+        found = _step(_resolved(here, schema), step)
+        if isinstance(found, Undeclared):
+            return found
+        here = found
+    return _code(_resolved(here, schema), schema)
+
+
+def _step(here: object, step: str) -> object:
+    """Go into a property or, by a number, into an item; what the schema leaves open has the schema None."""
+    if not is_object(here):
+        return None
+    if _types(here) == ("array",):
+        return here.get("items") if step.isdecimal() else Undeclared(step, ())
+    properties = here.get("properties")
+    if not is_object(properties):
+        return None
+    if step in properties:
+        return properties[step]
+    is_open = any(here.get(key, False) is not False for key in _OPENING)
+    return None if is_open else Undeclared(step, tuple(properties))
+
+
+def _resolved(here: object, root: object) -> object:
+    """Follow local references, a few; a schema that has more beside its reference stays what it is."""
+    for _ in range(_HOPS):
+        reference = here.get("$ref") if is_object(here) else None
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return here
+        steps = [part.replace("~1", "/").replace("~0", "~") for part in reference[1:].split("/")[1:]]
+        here = descend(root, tuple(steps))
+    return None
+
+
+def _code(here: object, root: object) -> str:
+    if not is_object(here):
+        return ANY
+    types = _types(here)
+    if len(types) != 1:
+        return ANY
+    code = CODES.get(types[0], ANY)
+    if code == "l":
+        items = _code(_resolved(here.get("items"), root), root) if "items" in here else ""
+        return code + items.replace(ANY, "")
+    return code
+
+
+def _types(schema: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the types a schema allows, null aside: a null input counts as missing."""
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return (declared,)
+    if isinstance(declared, list | tuple):
+        return tuple(str(kind) for kind in declared if kind != "null")
+    members = schema.get("enum", (schema["const"],) if "const" in schema else ())
+    if isinstance(members, list | tuple) and members and all(isinstance(member, str) for member in members):
+        return ("string",)
+    return ()
