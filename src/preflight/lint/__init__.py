@@ -12,6 +12,7 @@ from preflight.lint.listing import Listing, ask_listing, listing_of, read_listin
 from preflight.lint.render import as_json, summary, text
 from preflight.lint.run import lint_list, lint_listings, lint_tool
 from preflight.lint.sarif import sarif
+from preflight.lint.start import starting_rules
 
 __all__ = [
     "LEVELS",
@@ -30,6 +31,7 @@ __all__ = [
     "listing_of",
     "read_listing",
     "sarif",
+    "starting_rules",
     "summary",
     "text",
 ]

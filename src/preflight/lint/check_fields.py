@@ -117,7 +117,7 @@ def _decides(value: Value, default: object) -> bool:
     if default in (None, "", False) or default == () or not said:
         return False
     if default is True:
-        return _widens(value)
+        return widens(value)
     if isinstance(default, str) and default.lower() in _TELLING:
         return bool(_AUDIENCE & set(said))
     return said[-1] in DECIDING
@@ -132,7 +132,7 @@ def widening_flag(subject: Subject) -> Iterator[Finding]:
     if not subject.acts:
         return
     flags = [v for v in subject.values if v.types == {"boolean"}]
-    wide = [v for v in flags if _widens(v)]
+    wide = [v for v in flags if widens(v)]
     if wide:
         yield subject.find(
             "PF017",
@@ -150,7 +150,8 @@ def widening_flag(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _widens(value: Value) -> bool:
+def widens(value: Value) -> bool:
+    """Whether a value's name says that it makes a call reach further; true on a flag then does."""
     said = words(value.name)
     return bool(_WIDENING & set(said)) or ("all" in said and "day" not in said)  # an all-day event is no wider
 
@@ -200,4 +201,4 @@ def _together(subject: Subject, rule: str, listed: Sequence[Value], what: str, d
 
 CHECKS = (missing_format, id_as_number, default_acts, widening_flag, self_confirmation, secret_argument)
 
-__all__ = ["CHECKS", "DECIDING", "form_of", "is_secret"]
+__all__ = ["CHECKS", "DECIDING", "form_of", "is_secret", "widens"]

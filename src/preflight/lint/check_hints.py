@@ -28,7 +28,7 @@ def read_only_but_acts(subject: Subject) -> Iterator[Finding]:
             "set `readOnlyHint` to false, or rename the tool",
             grave,
         )
-    for value, acting in _choices(subject):
+    for value, acting in acting_options(subject):
         if acting:
             yield subject.find(
                 "PF020",
@@ -72,7 +72,7 @@ def mixed_effects(subject: Subject) -> Iterator[Finding]:
     """PF024: one tool that reads or acts, as an option says."""
     if subject.hint("readOnlyHint") is True:
         return
-    for value, acting in _choices(subject):
+    for value, acting in acting_options(subject):
         reading = [option for option in value.options if _first_act(option) == "read"]
         if acting and reading:
             yield subject.find(
@@ -94,8 +94,8 @@ def read_name_but_acts(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _choices(subject: Subject) -> Iterator[tuple[Value, list[str]]]:
-    """The options that say what the tool does, with those of their members that act."""
+def acting_options(subject: Subject) -> Iterator[tuple[Value, list[str]]]:
+    """Yield the options that say what a tool does, each with those of its members that act."""
     for value in subject.values:
         if value.depth == 0 and value.options and set(words(value.name)) & _CHOOSERS:
             yield value, [option for option in value.options if _first_act(option) not in ("read", None)]
@@ -108,4 +108,4 @@ def _first_act(option: str) -> str | None:
 
 CHECKS = (read_only_but_acts, harmless_but_destroys, hint_malformed, mixed_effects, read_name_but_acts)
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "acting_options"]

@@ -112,8 +112,13 @@ def _plain(text: str) -> str:
 
 
 def _around(text: str, match: re.Match[str]) -> str:
-    """The match with some words before and after it."""
-    return text[max(0, match.start() - 20) : match.end() + 40].strip()
+    """The match with some whole words before and after it."""
+    before, after = text[: match.start()], text[match.end() :]
+    if len(before) > 20:
+        before = before[-20:].partition(" ")[2]
+    if len(after) > 40:
+        after = after[:40].rpartition(" ")[0]
+    return (before + match.group() + after).strip()
 
 
 __all__ = ["injections", "steering"]
