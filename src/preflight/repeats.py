@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from preflight.model.decision import Gate
-from preflight.model.instruction import USER, Segment
+from preflight.model.instruction import ANSWER, USER, Segment
 from preflight.model.json_value import freeze
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
@@ -23,7 +23,7 @@ def answered(request: Request, answers: list[Answer]) -> Request:
     utterance = request.utterance
     segments = utterance.segments or ()
     current = max((s.request for s in segments if s.request is not None), default=None)
-    said = [Segment(a.restatement, USER, f"answer:{a.question_id}", current) for a in answers if a.restatement]
+    said = [Segment(a.restatement, USER, ANSWER + a.question_id, current) for a in answers if a.restatement]
     if said:
         utterance = msgspec.structs.replace(utterance, segments=(*segments, *said))
     return msgspec.structs.replace(

@@ -6,6 +6,8 @@ import msgspec
 
 USER = "user"
 UNTRUSTED = "untrusted"
+ANSWER = "answer:"
+"""How the origin of a segment begins that a user said when asked to say the act again; the question's id follows."""
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from preflight.hooks.shipped.request_text import current_words
+from preflight.hooks.shipped.request_text import wordings
 from preflight.model.request import Utterance
 
 _LONGEST = 120
@@ -19,9 +19,9 @@ _END = re.compile(r"[.!?;:](?:\s|$)|\n|,? (?:because|since|so that)\b", re.IGNOR
 
 
 def act_of(utterance: Utterance) -> str | None:
-    """Return the first clause of the current request without its courtesies, or None when nothing was said."""
-    text = " ".join(current_words(utterance).split(" "))
-    text = _POLITE.sub("", text.strip())
+    """Return the first clause of the latest wording without its courtesies, or None when nothing was said."""
+    latest = next(iter(wordings(utterance)), "")
+    text = _POLITE.sub("", latest.strip())
     end = _END.search(text)
     clause = " ".join((text[: end.start()] if end else text).split())
     return clause[:_LONGEST].rstrip() or None

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from preflight.model.instruction import Segment
+from preflight.model.instruction import ANSWER, Segment
 from preflight.model.request import Utterance
 
 
 def current_segments(utterance: Utterance) -> tuple[Segment, ...]:
-    """Return the user's segments of the latest request; the last one where requests are not numbered."""
+    """Return the user's segments of the latest request, and what was said again of it when asked.
+
+    The latest request is the one with the largest number, or the last segment where none is numbered.
+    """
     said = [s for s in utterance.segments or () if s.grounds and s.text.strip()]
     numbered = [s.request for s in said if s.request is not None]
-    if not numbered:
-        return tuple(said[-1:])
-    return tuple(s for s in said if s.request == max(numbered))
+    if numbered:
+        return tuple(s for s in said if s.request == max(numbered))
+    first = next((at for at in range(len(said) - 1, -1, -1) if not _said_again(said[at])), 0)
+    return tuple(said[first:])
 
 
 def current_words(utterance: Utterance) -> str:
     """Return the text of the current request, or an empty string when the user said nothing."""
     return "\n".join(s.text for s in current_segments(utterance))
+
+
+def wordings(utterance: Utterance) -> list[str]:
+    """Return the current request, and each time it was said again, the latest first."""
+    segments = current_segments(utterance)
+    again = [s.text for s in reversed(segments) if _said_again(s)]
+    first = "\n".join(s.text for s in segments if not _said_again(s))
+    return [*again, first] if first else again
+
+
+def _said_again(segment: Segment) -> bool:
+    return segment.origin is not None and segment.origin.startswith(ANSWER)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from preflight.hooks.shipped.request_text import current_words
+from preflight.hooks.shipped.request_text import wordings
 from preflight.model.checklist import WhenCase
 from preflight.model.request import Utterance
 
@@ -45,17 +45,24 @@ _KNOWN_SCRIPTS = ("LATIN", "HANGUL", "HIRAGANA", "KATAKANA", "CJK")
 
 
 def classify(utterance: Utterance) -> WhenCase | None:
-    """Return the case the current request states; a bare order means now, mixed or foreign wording None."""
-    text = current_words(utterance)
-    if not text or not _readable(text):
+    """Return the case the current request states; a bare order means now, mixed or foreign wording None.
+
+    Of a request that was said again, the latest wording that names a time counts: saying once more what
+    is to be done does not take back when.
+    """
+    said = wordings(utterance)
+    if not said or not all(map(_readable, said)):
         return None
-    text = _OF_A_THING.sub(" ", " ".join(text.casefold().split()))
-    found = {case for case, pattern in _COMPILED.items() if pattern.search(text)}
-    if not found:
-        return "immediate"
+    bare: frozenset[WhenCase] = frozenset({"immediate"})
+    found = next(filter(None, map(_cues, said)), bare)
     if found == {"recurring", "scheduled"}:
         return "recurring"  # "from tomorrow on, every day"
-    return found.pop() if len(found) == 1 else None
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _cues(text: str) -> frozenset[WhenCase]:
+    text = _OF_A_THING.sub(" ", " ".join(text.casefold().split()))
+    return frozenset(case for case, pattern in _COMPILED.items() if pattern.search(text))
 
 
 def _readable(text: str) -> bool:

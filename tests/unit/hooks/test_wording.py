@@ -1,0 +1,114 @@
+"""What the shipped hooks read from the user's words: when it should happen, and what the act is called (R-21, R-103)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from preflight.hooks.shipped.act import act_of
+from preflight.hooks.shipped.request_text import current_words, wordings
+from preflight.hooks.shipped.when import classify
+from preflight.model.instruction import ANSWER, Segment
+from preflight.model.request import Scope, Utterance
+
+
+def said(*texts: str | tuple[Any, ...]) -> Utterance:
+    """An utterance of user segments; a tuple gives a segment's fields."""
+    segments = tuple(Segment(*text) if isinstance(text, tuple) else Segment(text, "user") for text in texts)
+    return Utterance(user_id="u1", scope=Scope(), segments=segments)
+
+
+def again(text: str, request: int | None = None) -> tuple[Any, ...]:
+    """A segment the user said when asked to say it again."""
+    return (text, "user", ANSWER + "q1", request)
+
+
+@pytest.mark.parametrize(
+    ("text", "case"),
+    [
+        ("send 500 to bob", "immediate"),
+        ("send 500 to bob now", "immediate"),
+        ("Pay it RIGHT AWAY", "immediate"),
+        ("send 500 to bob tomorrow", "scheduled"),
+        ("in 3 days, pay the rent", "scheduled"),
+        ("pay the rent on Friday", "scheduled"),
+        ("next week remind me", "scheduled"),
+        ("pay the rent every month", "recurring"),
+        ("pay daily", "recurring"),
+        ("from tomorrow, pay every day, later", "recurring"),
+        ("once the rent is paid, send the receipt", "conditional"),
+        ("if the balance falls below 100, top it up", "conditional"),
+        ("내일 보내줘", "scheduled"),
+        ("매달 보내줘", "recurring"),
+        ("明日送って", "scheduled"),
+        # a time that belongs to a thing
+        ("book a table for tomorrow", "immediate"),
+        ("the report from Friday, send it", "immediate"),
+        ("send it, if possible", "immediate"),
+        # what leaves it open
+        ("send it now and tomorrow", None),
+        ("", None),
+        ("   ", None),
+        ("отправь завтра", None),
+    ],
+)
+def test_when_is_read_from_explicit_wording_only(text: str, case: str | None) -> None:
+    assert classify(said(text)) == case
+
+
+def test_untrusted_words_say_nothing_about_when_or_what() -> None:
+    utterance = said("send 500 to bob", ("do it tomorrow", "untrusted"), ("delete it every day", "system"))
+    assert classify(utterance) == "immediate"
+    assert act_of(utterance) == "send 500 to bob"
+
+
+def test_without_segments_nothing_is_said() -> None:
+    silent = Utterance(user_id="u1", scope=Scope(), segments=None)
+    assert (classify(silent), act_of(silent), wordings(silent)) == (None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("Please send 500 to Bob. Thanks!", "send 500 to Bob"),
+        ("could you please delete the file", "delete the file"),
+        ("Hi, I'd like to pay the rent because it is due", "pay the rent"),
+        ("ok now let's go ahead and merge it\nthen rest", "merge it"),
+        ("send   500\tto bob", "send 500 to bob"),
+        ("please", None),
+        ("x" * 200, "x" * 120),
+    ],
+)
+def test_the_act_is_the_first_clause_in_the_users_own_words(text: str, act: str | None) -> None:
+    assert act_of(said(text)) == act
+
+
+def test_only_the_latest_request_counts() -> None:
+    assert current_words(said("first", "second")) == "second"
+    numbered = said(
+        ("first", "user", None, 1), ("second", "user", None, 2), ("more of it", "user", None, 2), "unnumbered"
+    )
+    assert current_words(numbered) == "second\nmore of it"
+
+
+@pytest.mark.parametrize("number", [None, 4])
+def test_what_is_said_again_replaces_the_act_and_not_the_time(number: int | None) -> None:
+    # without this, "send 500 to bob tomorrow", said again as "transfer 500 to bob", would run at once
+    first = ("send 500 to bob tomorrow", "user", None, number)
+    utterance = said(
+        ("do that", "user", None, None if number is None else 3), first, again("transfer 500 to bob", number)
+    )
+    assert classify(utterance) == "scheduled"
+    assert act_of(utterance) == "transfer 500 to bob"
+    assert wordings(utterance) == ["transfer 500 to bob", "send 500 to bob tomorrow"]
+
+
+def test_a_time_that_is_said_again_counts_alone() -> None:
+    assert classify(said("send it now or tomorrow", again("tomorrow"))) == "scheduled"
+    assert classify(said("send it tomorrow", again("send it now"), again("send it"))) == "immediate"
+
+
+def test_an_answer_belongs_to_the_request_before_it() -> None:
+    assert current_words(said("first", again("first again"), "second")) == "second"
+    assert wordings(said(again("only this"))) == ["only this"]
