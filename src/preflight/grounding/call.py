@@ -176,13 +176,14 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
     """Two numbers that would each stand nearer to the other's words are put back as a question (R-52)."""
     numbers = [work for work in every if work.chosen and _numeric(work)]
     score = _scores(places, _NAME_WORDS)
+    by_index = {place.segment_index: place for place in places}
     swapped: set[int] = set()
     for at, one in enumerate(numbers):
         for other_at in range(at + 1, len(numbers)):
             other = numbers[other_at]
             if one.chosen is None or other.chosen is None or str(one.leaf.value) == str(other.leaf.value):
                 continue
-            if _form(one, places) != _form(other, places):
+            if _form(one.chosen, by_index) != _form(other.chosen, by_index):
                 continue
             straight = score(one.leaf, one.chosen) + score(other.leaf, other.chosen)
             crossed = score(one.leaf, other.chosen) + score(other.leaf, one.chosen)
@@ -205,14 +206,10 @@ def _check_lists(jobs: Mapping[str, list[Work] | None], places: Sequence[Place])
                 work.chosen, work.reason = None, "incomplete"
 
 
-def _form(work: Work, places: Sequence[Place]) -> str | None:
+def _form(found: Evidence, by_index: Mapping[int, Place]) -> str | None:
     """What the number is a number of, as far as the text says: a unit's dimension, money, or nothing."""
-    found = work.chosen
-    text = next((place.index.text for place in places if found and place.segment_index == found.segment_index), "")
-    if found is None:
-        return None
-    unit = unit_after(text, found.end)
-    if unit:
+    text = by_index[found.segment_index].index.text
+    if unit := unit_after(text, found.end):
         return unit[0].dimension
     return "money" if found.start and text[found.start - 1] in "$€£¥₩₹" else None
 

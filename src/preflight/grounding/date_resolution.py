@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import lru_cache
 
 from preflight.grounding import clock
 from preflight.grounding.findings import Context
@@ -20,6 +21,7 @@ def valid(year: int | None, month: int, day: int | None) -> bool:
     return True
 
 
+@lru_cache(maxsize=8192)
 def resolve(key: Key, context: Context) -> tuple[tuple[date, ...], str | None]:
     """The days that a mention may mean, and the rule that was used when they are derived.
 

@@ -128,8 +128,8 @@ def _share_years(text: str, found: list[Mention]) -> list[Mention]:
         keys = (first.key, second.key)
         if isinstance(keys[0], tuple) and isinstance(keys[1], tuple) and keys[0][0] == "md" and keys[1][0] == "ymd":
             gap = text[first.end : second.start]
-            if len(gap) < 12 and grammar.GAP.fullmatch(gap):
-                key = ("ymd", keys[1][1], *keys[0][1:])
+            key = ("ymd", keys[1][1], *keys[0][1:])
+            if len(gap) < 12 and grammar.GAP.fullmatch(gap) and valid(*key[1:]):
                 found[at] = first._replace(end=second.end, key=key, anchor=first.anchor or (first.start, first.end))
     return found
 

@@ -34,9 +34,10 @@ _FRACTION = re.compile(
     re.IGNORECASE,
 )
 _PERCENT = re.compile(r"percent|%", re.IGNORECASE)
+_LINK = r"(?:[:=]|-(?=\s)|–|\bmeans\b|\bstands for\b|\bfor\b|\brepresents\b|\bindicates\b)"
 _LABEL = re.compile(
-    r"(?<![\w.])['\"]?(?P<v>[\w.+-]{1,30})['\"]?\s*(?:[:=]|-(?=\s)|–|\bmeans\b|\bstands for\b|\bfor\b"
-    r"|\brepresents\b|\bindicates\b)\s*(?:an? |the )?['\"(]?(?P<l>[^,;.()'\"\n]{2,60})"
+    rf"(?<![\w.])['\"]?(?P<v>[\w.+-]{{1,30}})['\"]?\s*{_LINK}\s*(?:an? |the )?['\"(]?"
+    rf"(?P<l>[^,;.()'\"\n]{{2,60}}?)(?=\s(?:and|or)\s['\"]?[\w.+-]{{1,30}}['\"]?\s?{_LINK}|\s?(?:and|or)?\s?['\"]|[,;.()'\"\n]|$)"
 )
 _LABEL_BEFORE = re.compile(r"(?P<l>[^\W\d_][\w ]{1,40}?)\s*(?:[:=]|\()\s*['\"]?(?P<v>\d{1,4})['\"]?\)?(?![\w.])")
 _CONJUNCTION = re.compile(r"\s(?:and|or)\s?$", re.IGNORECASE)

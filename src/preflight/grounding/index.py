@@ -27,7 +27,6 @@ _NEXT_TO = 3
 _MAX_CORRECTIONS = 64
 _SORTS = ("number", "date", "time")
 _AFTER_ITS_VALUE = ("instead", "말고")
-_MAX_RESOLVED = 4096
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 _CORRECTION = re.compile(
     r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction"
@@ -56,7 +55,6 @@ class Index:
         self._replacements: dict[tuple[str, int], Replacement | None] = {}
         self._places: dict[re.Pattern[str], list[int]] = {}
         self._sorts: dict[str, list[tuple[int, int, object]]] = {}
-        self._resolved: dict[tuple[object, Context], tuple[tuple[date, ...], str | None]] = {}
 
     @cached_property
     def words(self) -> Words:
@@ -109,14 +107,8 @@ class Index:
 
     def resolved(self, mention: Mention, context: Context) -> tuple[tuple[date, ...], str | None]:
         """The days that a date mention means for a request."""
-        key = (mention.key, context)
-        if key not in self._resolved:
-            if len(self._resolved) > _MAX_RESOLVED:
-                self._resolved.clear()
-            symbol = mention.key if isinstance(mention.key, tuple) else ()
-            read = date_resolution.resolve(symbol, context)
-            self._resolved[key] = date_resolution.with_year_of_others(symbol, read, self.years)
-        return self._resolved[key]
+        symbol = mention.key if isinstance(mention.key, tuple) else ()
+        return date_resolution.with_year_of_others(symbol, date_resolution.resolve(symbol, context), self.years)
 
     @cached_property
     def times(self) -> list[Mention]:

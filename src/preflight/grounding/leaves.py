@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from preflight.grounding.field import Field, compile_field
 from preflight.grounding.findings import Target
+from preflight.grounding.tokens import identifier_shaped
 from preflight.model.evidence import Evidence
 
 _MAX_DEPTH = 16
 _PACKED = (",", ";", "|")
+_MAX_PACKED, _MAX_ITEMS = 2000, 100
+_LIST = re.compile(r"\blists?\b|separated|\bmultiple\b|\bdelimited\b", re.IGNORECASE)
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -66,14 +70,21 @@ def escape(key: str) -> str:
 
 
 def packed(leaf: Leaf) -> list[Leaf] | None:
-    """The items of a list written as one string (`"2,3,4"`), when the claim is one; else None."""
-    value = leaf.value
-    if not isinstance(value, str) or len(value) > 2000:
+    """The items of a list written as one string (`"2,3,4"`), when the field wants one; else None."""
+    items = split_items(leaf.value)
+    if items is None or not (_LIST.search(leaf.field.description) or all(map(identifier_shaped, items))):
+        return None
+    return [Leaf(leaf.target, f"{leaf.pointer}#{at}", item, leaf.field) for at, item in enumerate(items)]
+
+
+def split_items(value: object) -> list[str] | None:
+    """The items between the separators of a string; None when it has none."""
+    if not isinstance(value, str) or len(value) > _MAX_PACKED:
         return None
     for separator in _PACKED:
         items = [item.strip() for item in value.split(separator)]
-        if 2 <= len(items) <= 100 and all(items):
-            return [Leaf(leaf.target, f"{leaf.pointer}#{at}", item, leaf.field) for at, item in enumerate(items)]
+        if 1 < len(items) <= _MAX_ITEMS and all(items):
+            return items
     return None
 
 

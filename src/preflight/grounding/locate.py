@@ -15,7 +15,7 @@ import msgspec
 from preflight.grounding.call import places_of
 from preflight.grounding.field import Field, compile_field
 from preflight.grounding.findings import NOTHING_RECORDED, Context, Target
-from preflight.grounding.leaves import Leaf, leaves, packed, together
+from preflight.grounding.leaves import leaves, packed, split_items, together
 from preflight.grounding.lookup import look_up
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import unit_after
@@ -72,8 +72,8 @@ def _value_at(value: object, part: Evidence) -> object:
             value = value[int(key)]
     if not hash_sign:
         return value
-    items = packed(Leaf("", "", value, compile_field("", {}, None, {}))) if item.isdigit() else None
-    return items[int(item)].value if items and int(item) < len(items) else part.canonical
+    items = split_items(value) if item.isdigit() else None
+    return items[int(item)] if items and int(item) < len(items) else part.canonical
 
 
 def _text(segments: Sequence[Segment], located: Located) -> str | None:

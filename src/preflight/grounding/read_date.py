@@ -90,7 +90,7 @@ def _spelled(text: str, field: Field) -> Moment | None:
     locale = (
         "en-US" if _MONTH_FIRST.search(field.description) else "en-GB" if _DAY_FIRST.search(field.description) else "en"
     )
-    days, _ = resolve(found[0].key, Context(locale=locale))  # type: ignore[arg-type]
+    days, _ = resolve(found[0].key, Context(locale=locale))
     rest = text[found[0].end :].strip(" ,T")
     moments = times(rest, "en") if rest else []
     if len(days) != 1 or (rest and (len(moments) != 1 or moments[0].start or moments[0].end != len(rest))):

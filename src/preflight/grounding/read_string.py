@@ -219,7 +219,8 @@ def _city(_field: Field, value: str, place: Place) -> Iterator[Evidence]:
 
 
 def _follows(text: str, end: int, starts: Sequence[tuple[int, int]]) -> bool:
-    return any(end <= start <= end + reach and _close(text[end:start]) for start, reach in starts)
+    gaps = [(text[end:start], reach) for start, reach in starts if end <= start <= end + reach]
+    return any(_close(gap) and (reach == _FAR or gap.strip(" ,") in ("", "in")) for gap, reach in gaps)
 
 
 def _region_starts(region: str, place: Place) -> list[tuple[int, int]]:

@@ -43,7 +43,8 @@ _SPANISH = re.compile(
     re.IGNORECASE,
 )
 _AT = re.compile(
-    rf"\b(?:at|um|from|by|until|till|around|before|after|à)\s(?:(?P<h>\d{{1,2}})(?![\d:.,/%°-]\d|[\w%°])|(?P<w>{_HOUR_WORD})\b)(?!\s(?:[ap]\.?m\b|o['’]?clock|uhr|heure))",
+    rf"\b(?:at|um|from|by|until|till|around|before|after|à)\s(?:(?P<h>\d{{1,2}})(?![\d:.,/%°-]\d|[\w%°])|(?P<w>{_HOUR_WORD})\b)(?!\s(?:[ap]\.?m\b|o['’]?clock|uhr|heure))"
+    r"(?!\s?(?:%|percent|per\s|km|kg|degree|mile|dollar|euro|people|person|guest))",
     re.IGNORECASE,
 )
 _CJK = re.compile(

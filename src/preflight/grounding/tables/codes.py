@@ -44,7 +44,7 @@ SR SUR Suriname;SE SWE Sweden;CH CHE Switzerland|Schweiz|Suisse;SY SYR Syria;TW 
 TZ TZA Tanzania;TH THA Thailand;TG TGO Togo;TT TTO Trinidad and Tobago;TN TUN Tunisia;TR TUR Turkey|Türkiye
 TM TKM Turkmenistan;UG UGA Uganda;UA UKR Ukraine;AE ARE United Arab Emirates|UAE|Emirates
 GB GBR United Kingdom|UK|U.K.|Great Britain|Britain
-US USA United States|United States of America|U.S.|U.S.A.|America|the US|the States;UY URY Uruguay;UZ UZB Uzbekistan
+US USA United States|United States of America|U.S.|U.S.A.|America|the States;UY URY Uruguay;UZ UZB Uzbekistan
 VA VAT Vatican City|Vatican;VE VEN Venezuela;VN VNM Vietnam|Viet Nam;YE YEM Yemen;ZM ZMB Zambia;ZW ZWE Zimbabwe
 """
 _CURRENCIES = """
