@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BANK = ROOT / "examples" / "bank" / "server.py"
 REQUESTS = ROOT / "examples" / "requests"
 SECONDS = 60
+END_OF_INPUT = b"\x04"
 
 
 class Ran(NamedTuple):
@@ -45,12 +46,16 @@ class Shell:
         """Run a command in this process."""
         out, err, code = io.StringIO(), io.StringIO(), 0
         given = io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8")
-        with mock.patch.dict(os.environ, self.env | env), mock.patch.object(sys, "stdin", given):
-            with redirect_stdout(out), redirect_stderr(err):
-                try:
-                    run([str(argument) for argument in arguments])
-                except SystemExit as end:
-                    code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        with (
+            mock.patch.dict(os.environ, self.env | env),
+            mock.patch.object(sys, "stdin", given),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            try:
+                run([str(argument) for argument in arguments])
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
         return Ran(code, out.getvalue(), err.getvalue())
 
     def at_a_terminal(self, *arguments: str | Path, types: str = "") -> Ran:
@@ -62,9 +67,14 @@ class Shell:
             command, stdin=program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
         ) as process:
             os.close(program)
-            os.write(person, types.encode())
-            out, err = process.communicate(timeout=SECONDS)
-        os.close(person)
+            os.write(person, types.encode() + END_OF_INPUT)
+            try:
+                out, err = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+            finally:
+                os.close(person)
         return Ran(process.returncode, out, err)
 
     def request(self, name: str, value: object) -> Path:

@@ -121,7 +121,9 @@ def test_the_act_may_be_said_again(shell: Shell) -> None:
 
 def test_a_checklist_item_is_confirmed_by_exactly_true(shell: Shell) -> None:
     shell.learn("send won", "bank/transfer")
-    given = transfer("send 500,000 won to 3520198845", user_checklist=[{"id": "chk_rent", "description": "rent is due"}])
+    given = transfer(
+        "send 500,000 won to 3520198845", user_checklist=[{"id": "chk_rent", "description": "rent is due"}]
+    )
     given["claims"] = {"from_account": "1102534471", "to_account": "3520198845", "amount": 500_000}
     ran = shell("check", "--json", shell.request("r.json", given))
     question = ran.json["question"]["question_id"]

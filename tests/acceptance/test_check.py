@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from preflight.storage import open_storage
 from preflight.ports import Query
+from preflight.storage import open_storage
 from tests.acceptance.requests import complete, transfer
 from tests.acceptance.terminal import Shell
 
@@ -98,7 +98,7 @@ def test_what_was_refused_is_recorded_by_digest_alone(shell: Shell) -> None:
     assert shell("check", shell.request("r.json", b'{"user_id": "secret-words"')).code == 2
     assert shell("check", shell.request("s.json", transfer(tols="secret-words"))).code == 2
     store = open_storage(shell.db)
-    records = [stored for stored in store.find(Query(decision="hold"))]
+    records = list(store.find(Query(decision="hold")))
     store.close()
     assert [stored.record.gate.kind for stored in records if stored.record.gate] == ["request_invalid"] * 2
     assert all(stored.record.request_digest for stored in records)

@@ -110,7 +110,8 @@ def test_a_server_that_cannot_be_started_starts_nothing(shell: Shell, command: s
 
 
 STUCK = """
-import json, pathlib, sys, time
+import os, pathlib, sys, time
+CLIENT = os.getppid()
 BANK, CALLED = sys.argv[1], pathlib.Path(sys.argv[2])
 sys.argv = ["server.py", "--db", sys.argv[3]]
 import runpy
@@ -120,8 +121,9 @@ moved = server["Bank"].transfer
 def transfer(self, *args):
     done = moved(self, *args)
     CALLED.write_text("called")
-    while True:
+    while os.getppid() == CLIENT:
         time.sleep(0.05)
+    os._exit(1)
 server["Bank"].transfer = transfer
 server["main"]()
 """

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from preflight.cli import answering, auditing, checking, doctoring, executing, meanings, playing, vectors
+from preflight.cli.about import own_version
 from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
 from preflight.errors import CallerError, PreflightError, StorageError
 from preflight.render.visible import visible
@@ -30,9 +31,7 @@ for group in (checking, executing, answering, auditing, meanings, vectors, playi
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(version("execution-state-preflight"))
+        typer.echo(own_version())
         raise typer.Exit
 
 

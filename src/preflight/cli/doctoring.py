@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import typer
 
 from preflight.api import Preflight
+from preflight.cli.about import installed, own_version
 from preflight.cli.codes import DONE, ERROR
 from preflight.cli.opening import AsJson, Db, database, opened_to_read
 from preflight.cli.screen import Screen
@@ -48,19 +48,12 @@ def _versions() -> dict[str, Any]:
     import apsw
 
     return {
-        "preflight": version("execution-state-preflight"),
+        "preflight": own_version(),
         "record schema": SCHEMA_VERSION,
         "python": platform.python_version(),
         "sqlite": apsw.sqlite_lib_version(),
-        "mcp": _installed("mcp"),
+        "mcp": installed("mcp") or "not installed: `preflight execute` needs the extra `mcp`",
     }
-
-
-def _installed(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed: `preflight execute` needs the extra `mcp`"
 
 
 def _waiting(gate: Preflight) -> dict[str, Any]:

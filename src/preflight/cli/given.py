@@ -31,8 +31,9 @@ def given_values(question: Question, texts: Sequence[str], none: Sequence[str]) 
     return said
 
 
-def prompted_values(question: Question, ask: Callable[[str], str] = input) -> dict[str, object]:
+def prompted_values(question: Question, ask: Callable[[str], str] | None = None) -> dict[str, object]:
     """Ask for each open slot in turn; an empty line leaves it open, and what does not fit is asked again."""
+    ask = ask or _prompt
     said: dict[str, object] = {}
     if question.kind == "restatement":
         text = ask("   what should be done: ").strip()
@@ -49,6 +50,15 @@ def prompted_values(question: Question, ask: Callable[[str], str] = input) -> di
         if text := ask(f"   {visible(name)} (`true` confirms): ").strip():
             said[name] = _confirmed(name, text)
     return said
+
+
+def _prompt(text: str) -> str:
+    """Read a line from the terminal; its end counts as an empty line."""
+    try:
+        return input(text)
+    except EOFError:
+        print()  # noqa: T201  the prompt's line ends here
+        return ""
 
 
 def _split(question: Question, text: str) -> tuple[str, object]:

@@ -1,0 +1,18 @@
+"""What this program is: its version, and those of what it stands on."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+
+def own_version() -> str:
+    """Return the version that is installed; a bare source tree has none."""
+    return installed("execution-state-preflight") or "unknown: not installed"
+
+
+def installed(distribution: str) -> str | None:
+    """Return a distribution's version, or None where it is not installed."""
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
