@@ -15,7 +15,7 @@ Reading = tuple[tuple[date, ...], str | None]
 def valid(year: int | None, month: int, day: int | None) -> bool:
     """Whether the calendar has the day; without a year, whether some year has."""
     try:
-        date(year or 2024, month, day or 1)
+        date(2024 if year is None else year, month, 1 if day is None else day)
     except ValueError:
         return False
     return True
