@@ -169,12 +169,14 @@ class UserRules(msgspec.Struct, frozen=True, gc=False):
     """What holds for one user: their checklist, and the settings they approved.
 
     `settings` maps names to `{value, trust: "user", origin}` as `pre_set_data` takes them (R-14);
-    `checklist` holds `{id, description}` items (R-61) and `conditions` checks them or adds to the tool's.
+    `checklist` holds `{id, description}` items (R-61) and `conditions` checks them or adds to the tool's;
+    `measures` are those that the conditions read.
     """
 
     checklist: tuple[Mapping[str, object], ...] = ()
     settings: Mapping[str, object] = NOTHING
     conditions: tuple[ConditionRule, ...] = ()
+    measures: Mapping[str, MeasureRule] = MappingProxyType({})
     place: Place | None = None
 
 

@@ -20,6 +20,7 @@ from preflight.model.rules import (
 )
 from preflight.model.slot import SOURCES
 from preflight.rules.cel import CelFault, bad_pattern, compile_code, constant
+from preflight.rules.conditions import needs
 from preflight.rules.expression import Complaint, Expression, scan
 from preflight.rules.faults import Fault, nearest
 from preflight.rules.kinds import Faults, Section
@@ -34,11 +35,12 @@ _HINTS = {"synonyms": "x-synonyms", "labels": "x-enum-labels", "unit": "x-unit",
 def tool(
     section: Section, *, trust_labels: bool, measures: Measures, declared_by: DeclaredBy, faults: Faults
 ) -> ToolRules:
-    """Build the rules of a tool; `measures` are those that hold beyond it."""
-    own = {**measures, **measures_of(section, faults)}
+    """Build the rules of a tool; `measures` are those that it may use beyond its own. It keeps what it uses."""
+    own = measures_of(section, faults)
+    scope = {**measures, **own}
     limits = tuple(limit(row, faults) for row in _sections(section, "limits"))
-    names = {**own, **{rule.id: None for rule in limits}}
-    fields = _fields(section, own, faults)
+    fields = _fields(section, scope, faults)
+    rules = conditions(section, {*scope, *(rule.id for rule in limits)}, scope, declared_by, faults)
     asks = section.get("value_asks")
     lifetime = section.get("decision_lifetime")
     given = {
@@ -50,12 +52,23 @@ def tool(
     return ToolRules(
         **rest,
         fields=MappingProxyType(fields),
-        measures=MappingProxyType(own),
-        conditions=conditions(section, names, own, declared_by, faults),
+        measures=MappingProxyType({**used(rules, scope), **_used_by(fields.values(), scope), **own}),
+        conditions=rules,
         limits=_distinct(limits, section.at("limits"), faults),
         trust_labels=bool(section.get("trust_labels", trust_labels)),
         place=section.place,
     )
+
+
+def used(rules: Iterable[ConditionRule], scope: Measures) -> dict[str, MeasureRule]:
+    """Return the measures that conditions read."""
+    read = {need.removeprefix("measured.") for rule in rules for need in needs(rule) if need.startswith("measured.")}
+    return {name: rule for name, rule in scope.items() if name in read}
+
+
+def _used_by(fields: Iterable[FieldRules], scope: Measures) -> dict[str, MeasureRule]:
+    named = {name for rules in fields for name in (rules.measure, rules.reference and rules.reference.measure)}
+    return {name: rule for name, rule in scope.items() if name in named}
 
 
 def measures_of(section: Section, faults: Faults) -> dict[str, MeasureRule]:

@@ -309,6 +309,7 @@ class Record(msgspec.Struct, frozen=True):
     def schema(self) -> Schema:
         """Return the schema of an object with fixed keys."""
         schema: Schema = {
+            "title": self.name,
             "type": "object",
             "properties": {name: key.kind.schema() | {"description": key.about} for name, key in self.keys.items()},
             "additionalProperties": False,

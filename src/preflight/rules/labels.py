@@ -23,7 +23,7 @@ SORTS: tuple[Sort, ...] = ("required", "verify", "notice")
 ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 
 _LABEL = re.compile(rf"\[(?P<sort>Required|Verify|Notice)(?::(?P<id>{ID}))?\][ \t]+(?P<text>\S.*)")
-_ALMOST = re.compile(r"[\s\W_]*[\[({<*_]+\W*(?:required|verify|notice)\b", re.IGNORECASE)
+_ALMOST = re.compile(r"[\W\d_]{0,20}?[\[【〔〖⟦]\W*(?:required|verify|notice)(?![^\W_])", re.IGNORECASE)
 _LINE = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SLUG = 40
 
@@ -61,7 +61,7 @@ def labels_of(description: str, bounds: Bounds = DEFAULT_BOUNDS) -> Iterator[Lab
 def _label(number: int, line: str, bounds: Bounds) -> Label | Unreadable | None:
     found = _LABEL.fullmatch(line.strip(" \t"))
     if found is None:
-        if not _ALMOST.match(unicodedata.normalize("NFKC", line[:80])):
+        if not _ALMOST.match(_looks(line)):
             return None
         return Unreadable(f"label:{number}", line.strip()[: bounds.label_length], "a line that is almost a label")
     text = found["text"].rstrip()
@@ -70,6 +70,12 @@ def _label(number: int, line: str, bounds: Bounds) -> Label | Unreadable | None:
         return Unreadable(f"label:{number}", text[: bounds.label_length], why)
     sort = next(sort for sort in SORTS if sort == found["sort"].lower())
     return Label(sort, f"{sort}:{found['id'] or slug(text)}", text)
+
+
+def _looks(line: str) -> str:
+    """Return the beginning of a line as a person sees it: width folded, nothing invisible."""
+    folded = unicodedata.normalize("NFKC", line[:80])
+    return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 
 
 def slug(text: str) -> str:

@@ -162,7 +162,7 @@ ITEM = Record(
     "an item of the checklist",
     _keys(("id", _ID, "its name, once in the list", True), ("description", _SENTENCE, "what is to be verified", True)),
 )
-_OVERRIDES = Key(MapOf(SERVER, "a server's name"), "rules that only tighten those of the tools")
+_OVERRIDES = Key(MapOf(SERVER, "a server's name", empty_name=True), "rules that only tighten those of the tools")
 USER = Record(
     "a user",
     _keys(
@@ -185,7 +185,11 @@ ROOT = Record(
     _keys(
         ("version", Constant(VERSION), "the version of the format: 1", True),
         ("include", ListOf(Text("a relative path")), "other files, relative to this one"),
-        ("servers", MapOf(SERVER, "a server's name"), "rules by server and tool"),
+        (
+            "servers",
+            MapOf(SERVER, "a server's name", empty_name=True),
+            'rules by server and tool; `""` for tools without a server',
+        ),
         ("organisations", MapOf(ORGANISATION, "an organisation's id"), "by tenant"),
         ("users", MapOf(USER, "a user's id"), "users outside any organisation"),
     )

@@ -9,7 +9,7 @@ from typing import cast
 import msgspec
 
 from preflight.model.rules import UNLISTED, ConditionRule, DeclaredBy, ToolRules, UserRules
-from preflight.rules.build import Measures, conditions, tool
+from preflight.rules.build import Measures, conditions, tool, used
 from preflight.rules.expression import scan
 from preflight.rules.kinds import Faults, Section
 from preflight.rules.tighten import tightened
@@ -27,10 +27,13 @@ class People(msgspec.Struct):
     tools: dict[Who, dict[ToolKey, ToolRules]]
 
 
-def people_of(root: Section, tools: Tools, measures: Measures, faults: Faults) -> People:
-    """Build everything that a set of rules says about organisations and users."""
+def people_of(root: Section, tools: Tools, shared: Measures, scopes: Mapping[str, Measures], faults: Faults) -> People:
+    """Build everything that a set of rules says about organisations and users.
+
+    The measures `shared` may be used everywhere, those of `scopes` at the tools of a server.
+    """
     people = People({}, {})
-    builder = _Builder(tools, measures, faults, people)
+    builder = _Builder(tools, shared, scopes, faults, people)
     for tenant, section in _rows(root, "organisations"):
         builder.organisation(tenant, section)
     for name, section in _rows(root, "users"):
@@ -39,16 +42,21 @@ def people_of(root: Section, tools: Tools, measures: Measures, faults: Faults) -
 
 
 class _Builder:
-    def __init__(self, tools: Tools, measures: Measures, faults: Faults, people: People) -> None:
+    def __init__(
+        self, tools: Tools, shared: Measures, scopes: Mapping[str, Measures], faults: Faults, people: People
+    ) -> None:
         self._tools = tools
-        self._measures = measures
+        self._scopes = scopes
+        self._measures = shared
         self._faults = faults
         self._people = people
 
     def organisation(self, tenant: str, section: Section) -> None:
         who = (tenant, "")
         self._people.users[who] = shared = UserRules(
-            conditions=self._conditions(section, "organisation"), place=section.place
+            conditions=(found := self._conditions(section, "organisation")),
+            measures=MappingProxyType(used(found, self._measures)),
+            place=section.place,
         )
         self._people.tools[who] = self._overrides(section, self._tools, "organisation")
         for name, user in _rows(section, "users"):
@@ -66,6 +74,7 @@ class _Builder:
             checklist=_checklist(section, self._faults),
             settings=MappingProxyType(_settings(section, name, self._faults)),
             conditions=(*shared.conditions, *own),
+            measures=MappingProxyType({**shared.measures, **used(own, self._measures)}),
             place=section.place,
         )
         inherited = self._people.tools.get((tenant, ""), {})
@@ -89,10 +98,9 @@ class _Builder:
                     self._faults.append(row.at(key).fault(what, "set it at a tool"))
             for name, given in _rows(row, "tools"):
                 before = base.get((server, name), UNLISTED)
-                over = tool(
-                    given, trust_labels=before.trust_labels, measures={**self._measures, **before.measures},
-                    declared_by=declared_by, faults=self._faults,
-                )  # fmt: skip
+                scope = {**self._scopes.get(server, self._measures), **before.measures}
+                trust = before.trust_labels
+                over = tool(given, trust_labels=trust, measures=scope, declared_by=declared_by, faults=self._faults)
                 found[server, name] = tightened(before, over, given, self._faults)
         return found
 

@@ -101,15 +101,16 @@ def _rules_of(tree: Node | None, faults: list[Fault]) -> RuleSet:
     root = ROOT.read(tree, faults)
     assert isinstance(root, Section)  # noqa: S101  only mappings get here
     shared = build.measures_of(root, faults)
+    scopes: dict[str, build.Measures] = {}
     tools: dict[ToolKey, ToolRules] = {}
     for server, section in cast("dict[str, Section]", root.get("servers", {})).items():
-        measures = {**shared, **build.measures_of(section, faults)}
+        scopes[server] = {**shared, **build.measures_of(section, faults)}
         trust = section.get("trust_labels") is True
         for name, row in cast("dict[str, Section]", section.get("tools", {})).items():
             tools[server, name] = build.tool(
-                row, trust_labels=trust, measures=measures, declared_by="organisation", faults=faults
+                row, trust_labels=trust, measures=scopes[server], declared_by="organisation", faults=faults
             )
-    people = people_of(root, tools, shared, faults)
+    people = people_of(root, tools, shared, scopes, faults)
     return RuleSet(_digest(plain(tree)), MappingProxyType(tools), people, _spots(root))
 
 

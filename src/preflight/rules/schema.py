@@ -27,7 +27,26 @@ FILES: dict[str, tuple[str, str, Record]] = {
 def schema_of(name: str) -> Schema:
     """Return one of the schemas by its file's name."""
     title, about, record = FILES[name]
-    return {"$schema": DIALECT, "title": title, "description": about, **record.schema()}
+    parts: dict[str, object] = {}
+    whole = {key: _shared(value, parts) for key, value in record.schema().items()}
+    schema = {"$schema": DIALECT, **whole, "title": title, "description": about}
+    return schema | ({"$defs": parts} if parts else {})
+
+
+def _shared(value: object, parts: dict[str, object]) -> object:
+    """Put the schemas of sections into `parts`, each once, and references in their places."""
+    if isinstance(value, list):
+        return [_shared(item, parts) for item in value]
+    if not isinstance(value, dict):
+        return value
+    title = value.get("title")
+    made = {key: _shared(item, parts) for key, item in value.items() if not (title and key == "description")}
+    if not isinstance(title, str):
+        return made
+    name = title.partition(" ")[2].replace(" ", "_")
+    parts[name] = made
+    about = value.get("description")
+    return {"$ref": f"#/$defs/{name}"} | ({} if about is None else {"description": about})
 
 
 def text_of(name: str) -> str:

@@ -62,15 +62,24 @@ def _resolved(here: object, root: object) -> object:
     return None
 
 
-def _code(here: object, root: object) -> str:
+def _branches(here: Mapping[str, object]) -> tuple[object, ...]:
+    """Return the alternatives of a schema that has nothing beside them to say about the type."""
+    found = here.get("anyOf", here.get("oneOf"))
+    return tuple(found) if isinstance(found, list | tuple) and "type" not in here else ()
+
+
+def _code(here: object, root: object, depth: int = _HOPS) -> str:
     if not is_object(here):
         return ANY
+    branches = [branch for branch in _branches(here) if not is_object(branch) or branch.get("type") != "null"]
+    if len(branches) == 1:
+        return _code(_resolved(branches[0], root), root, depth - 1) if depth else ANY
     types = _types(here)
     if len(types) != 1:
         return ANY
     code = CODES.get(types[0], ANY)
     if code == "l":
-        items = _code(_resolved(here.get("items"), root), root) if "items" in here else ""
+        items = _code(_resolved(here["items"], root), root, depth - 1) if depth and "items" in here else ""
         return code + items.replace(ANY, "")
     return code
 
