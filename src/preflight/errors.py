@@ -80,3 +80,11 @@ class AlreadyStarted(NotExecutable):
 
 class SignatureInvalid(PreflightError):
     """A stored decision does not verify against its signature."""
+
+
+class VaultError(StorageError):
+    """A secret value cannot be encrypted or opened; where it had to be encrypted, nothing was stored."""
+
+
+class Erased(VaultError):
+    """The key of a person was destroyed: their secret values cannot be read any more, by anybody."""

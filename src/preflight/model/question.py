@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from preflight.model.request import Scope
+from preflight.model.sealed import Sealed
 
 QuestionKind = Literal["value", "confirmation", "permission", "restatement"]
 
@@ -42,6 +43,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
     `restatement` questions have no slots: the act itself is to be said again. `request` is the request
     as JSON bytes, kept only where the adopter chose to store instructions, so that an answer can repeat the run.
+    A `private` one is about a tool with secret slots: what is secret in it stands encrypted in `sealed`, by
+    the JSON Pointer of its place, and its answer is encrypted as a whole (R-78).
     """
 
     question_id: str
@@ -56,10 +59,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     slots: tuple[AskedSlot, ...] = ()
     items: tuple[AskedItem, ...] = ()
     request: bytes | None = None
+    private: bool = False
+    sealed: dict[str, Sealed] = {}
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What a person answered, once (R-91). A value of None says that there is none (R-46)."""
+    """What a person answered, once (R-91). A value of None says that there is none (R-46).
+
+    The answer to a private question is encrypted in `sealed`; the names of what was answered stand (R-78).
+    """
 
     question_id: str
     person: str
@@ -68,3 +76,4 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     values: dict[str, object] = {}
     items: dict[str, object] = {}
     restatement: str | None = None
+    sealed: dict[str, Sealed] = {}

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from preflight.model.decision import Decision
 from preflight.model.instruction import Segment
 from preflight.model.request import Scope
+from preflight.model.sealed import Sealed
 
 RecordState = Literal[
     "execute", "ask_user", "hold", "deferred", "executing", "executed", "failed", "in_doubt", "settled"
@@ -45,7 +46,8 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     `record_id` orders by time; `decision_id` is the `record_id` of the decision, the same on every step.
     `timestamp` is ISO 8601 with offset. `not_before` and `not_after` bound the start of an `execute`
-    decision (R-73). `instruction` is there only where the adopter chose to store it (R-71).
+    decision (R-73). `instruction` is there only where the adopter chose to store it (R-71). `sealed` holds
+    what was secret, encrypted, by the JSON Pointer of its place; a mask stands there (R-78).
     """
 
     record_id: str
@@ -65,6 +67,7 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     outcome: Outcome | None = None
     question_id: str | None = None
     instruction: tuple[Segment, ...] | UnsetType = UNSET
+    sealed: dict[str, Sealed] = msgspec.field(default_factory=dict)
 
     @property
     def key(self) -> str:
