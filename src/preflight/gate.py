@@ -43,6 +43,8 @@ class Ready(msgspec.Struct, frozen=True):
     """A request that is to be decided now."""
 
     request: Request
+    given: Request
+    """The request as it came: without the stored answers, which a repetition finds again."""
     setup: Setup
     seen: int = 0
     """How many records this process had appended when the request was read."""
@@ -79,7 +81,7 @@ class Shell:
         Raises InvalidInput naming the key that is wrong.
         """
         seen = self._appended
-        request = given if isinstance(given, Request) else Request.parse(given, limits=self._limits)
+        came = request = given if isinstance(given, Request) else Request.parse(given, limits=self._limits)
         utterance = request.utterance
         if not utterance.now:
             utterance = msgspec.structs.replace(utterance, now=iso(self._clock.now()))
@@ -88,7 +90,7 @@ class Shell:
             request = self._with_answers(request, utterance.call_id)
         if isinstance(request.trigger, Mapping):
             request = msgspec.structs.replace(request, trigger=self._verified(request))
-        return Ready(self._under_rules(request), self._setup, seen)
+        return Ready(self._under_rules(request), came, self._setup, seen)
 
     def _under_rules(self, request: Request) -> Request:
         """Add the rules in force for the tool, and what the rules hold for the user; their digest is recorded."""
@@ -120,6 +122,8 @@ class Shell:
         ends = question.expires_at if question is not None else record.not_after
         if ends is not None and self._clock.now() >= seconds_of(ends):
             return None  # what nobody started or answered in time is decided again
+        if question is not None and self._storage.answer_to(question.question_id) is not None:
+            return None  # answered as before, and refused as before: that is a further ask (R-94)
         return _typed(record, question)
 
     def _was_started(self, record: Record, request: Request) -> bool:
@@ -221,7 +225,7 @@ class Shell:
         if question is not None:
             record = msgspec.structs.replace(record, question_id=question.question_id)
             self._storage.ask(question)
-            self._remember(question.question_id, ready.request)
+            self._remember(question.question_id, ready.given)
         stored = self._storage.append(record)
         self._appended += 1
         self._report(stored.record)
@@ -298,7 +302,7 @@ class Shell:
         )  # fmt: skip
 
     def _question(self, ready: Ready, decision: Decision, record: Record) -> Question:
-        kept = encode(as_given(ready.request)) if self._store_instruction else None
+        kept = encode(as_given(ready.given)) if self._store_instruction else None
         plan = ready.setup.plan_for(ready.request.tool) if decision.fields is not None else None
         slots = open_slots(ready.request, decision, plan) if isinstance(plan, Plan) else {}
         return question_of(record, slots, self._clock.now(), self._limits, kept)

@@ -17,7 +17,7 @@ from preflight.model.trigger import Trigger
 
 
 def answered(request: Request, answers: list[Answer]) -> Request:
-    """Add stored answers to a request; what the caller hands over itself comes first."""
+    """Add stored answers to a request: they were asked for because what it came with was not enough."""
     values = {name: freeze(value, name) for answer in answers for name, value in answer.values.items()}
     items = {name: value for answer in answers for name, value in answer.items.items()}
     utterance = request.utterance
@@ -29,8 +29,8 @@ def answered(request: Request, answers: list[Answer]) -> Request:
     return msgspec.structs.replace(
         request,
         utterance=utterance,
-        user_answers=MappingProxyType({**values, **request.user_answers}),
-        checklist_answers=MappingProxyType({**items, **request.checklist_answers}),
+        user_answers=MappingProxyType({**request.user_answers, **values}),
+        checklist_answers=MappingProxyType({**request.checklist_answers, **items}),
     )
 
 
@@ -73,7 +73,7 @@ def as_given(request: Request) -> dict[str, object]:
         "instruction": utterance.segments,
         "zone": utterance.zone,
         "locale": utterance.locale,
-        "trigger": trigger_of(request),
+        "trigger": request.trigger if isinstance(request.trigger, Mapping) else trigger_of(request),
         "tool": {
             "server": tool.server,
             "name": tool.name,

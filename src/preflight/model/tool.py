@@ -65,6 +65,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def fingerprint(server: str, declared: Mapping[str, object]) -> str:
     """Return the hex SHA-256 over a server's name and a tool's declared parts, in a fixed form (R-68)."""
     pinned = {key: thaw(declared.get(key)) for key in _PINNED}
+    pinned["description"] = pinned["description"] or ""  # a tool without one is the tool with an empty one
     return hashlib.sha256(_ENCODER.encode([server, pinned])).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What the shipped hooks read from the user's words: when it should happen, and what the act is called (R-21, R-103)."""
+"""What the shipped hooks read from the user's words: when it should happen, what the act is called (R-21, R-103)."""
 
 from __future__ import annotations
 
