@@ -48,6 +48,7 @@ _DATA = frozenset("call_arguments deferred_input trigger value choices measured 
 _READINGS = frozenset({"matched_text", "canonical", "alternatives"})
 _SLOT_LISTS = ("fields", "extra_fields", "dropped_claims", "allowed_claims", "slots")
 _SECRET_PARTS = ("value", "choices", "shown")
+_LISTS = frozenset({"choices", "alternatives"})
 
 
 class Secrecy:
@@ -165,7 +166,7 @@ class _Walk:
 
     def _take(self, holder: Shape, key: str, at: str) -> None:
         self.taken[f"{at}/{key}"] = holder[key]
-        holder[key] = [MASK] if isinstance(holder[key], list) else MASK
+        holder[key] = [MASK] if key in _LISTS else MASK
 
     def _readings(self, evidence: Any, at: str) -> None:
         """Mask what was read of the user's words, in the parts too."""
