@@ -144,9 +144,10 @@ def _match(every: Sequence[Work], places: Sequence[Place]) -> None:
     for work, option in zip(bound, assign(spans, order), strict=True):
         if option is not None:
             work.chosen = work.usable[option]
-        elif work.usable:
-            work.reason = "shared_span"
-            _contest(work, bound, score)
+    losers = [work for work in bound if work.usable and work.chosen is None]
+    for work in losers:
+        work.reason = "shared_span"
+        _contest(work, bound, score)
     for work in free:
         work.chosen = work.usable[0] if work.usable else None
 

@@ -60,18 +60,14 @@ def with_year_of_others(
 
 
 def _coming(now: date, month: int, day: int) -> tuple[date, ...]:
-    for year in range(now.year, now.year + 9):
-        if valid(year, month, day) and date(year, month, day) >= now:
-            return (date(year, month, day),)
-    return ()
+    years = (year for year in range(now.year, now.year + 9) if valid(year, month, day))
+    return next(((date(year, month, day),) for year in years if date(year, month, day) >= now), ())
 
 
 def _coming_day(now: date, day: int) -> tuple[date, ...]:
-    for months in range(3):
-        there = clock.add_months(now.replace(day=1), months)
-        if there and valid(there.year, there.month, day) and there.replace(day=day) >= now:
-            return (there.replace(day=day),)
-    return ()
+    months = (clock.add_months(now.replace(day=1), ahead) for ahead in range(3))
+    days = (month.replace(day=day) for month in months if month and valid(month.year, month.month, day))
+    return next(((there,) for there in days if there >= now), ())
 
 
 def _ordered(key: Key, context: Context) -> tuple[tuple[date, ...], str | None]:

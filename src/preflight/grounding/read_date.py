@@ -53,6 +53,8 @@ def _iso(text: str) -> Moment | None:
     if match is None:
         return None
     day = date.fromisoformat(match["date"])
+    if not 2 <= day.year <= 9998:
+        return None  # no room for a zone's offset
     if match["h"] is None:
         return Moment(day)
     return Moment(day, time(int(match["h"]), int(match["m"]), int(match["s"] or 0)), _offset(match["zone"]))
@@ -100,23 +102,22 @@ def _spelled(text: str, field: Field) -> Moment | None:
 
 def read_moment(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
     """Every mention, or pair of a day and a time, that supports the claimed moment."""
-    if claim.month:
-        yield from _months(claim.month, places)
-    elif claim.day and claim.clock:
+    if claim.day and claim.clock:
         yield from _both(claim, places, context)
-    elif claim.day:
-        for place in places:
+        return
+    for place in places:
+        if claim.month:
+            yield from _months(claim.month, place)
+        if claim.day:
             yield from _days(claim.day, place, context)
-    elif claim.clock:
-        for place in places:
+        if claim.clock:
             yield from _clocks(claim.clock, place)
 
 
-def _months(month: tuple[int, int], places: Sequence[Place]) -> Iterator[Evidence]:
-    for place in places:
-        for mention in place.index.dates:
-            if mention.key == ("ym", *month):
-                yield place.evidence(mention.start, mention.end, "date", f"{month[0]:04}-{month[1]:02}")
+def _months(month: tuple[int, int], place: Place) -> Iterator[Evidence]:
+    for mention in place.index.dates:
+        if mention.key == ("ym", *month):
+            yield place.evidence(mention.start, mention.end, "date", f"{month[0]:04}-{month[1]:02}")
 
 
 def _days(day: date, place: Place, context: Context) -> Iterator[Evidence]:
@@ -156,15 +157,13 @@ def _clocks(moment: time, place: Place) -> Iterator[Evidence]:
 
 def local_moments(claim: Moment, context: Context) -> list[tuple[date, time, tuple[str, ...]]]:
     """The local days and times that the claim names, with flags; none when its offset cannot be right there."""
-    if claim.day is None or claim.clock is None:
-        return []
     place = clock.zone(context)
-    local = datetime.combine(claim.day, claim.clock)
+    local = datetime.combine(claim.day or date.min, claim.clock or time.min)
     if claim.offset is None:
         flags = _zone_flags(local, place)
-        return [(claim.day, claim.clock, flags)] if "nonexistent" not in flags else []
+        return [(local.date(), local.time(), flags)] if "nonexistent" not in flags else []
     if place is None:
-        return [(claim.day, claim.clock, ("zone_not_said",))] if claim.offset == timedelta(0) else []
+        return [(local.date(), local.time(), ("zone_not_said",))] if claim.offset == timedelta(0) else []
     there = local.replace(tzinfo=timezone(claim.offset)).astimezone(place)
     flags = _zone_flags(there.replace(tzinfo=None), place)
     return [(there.date(), there.time(), flags)]

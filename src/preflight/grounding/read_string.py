@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from preflight.grounding import codes
 from preflight.grounding.field import Field
@@ -164,10 +164,7 @@ def _number(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     match = _NUMBER.fullmatch(value.strip())
     if match is None or (field.identifier and not match["u"] and not match["c"]):
         return
-    try:
-        number = Decimal(match["n"].replace(",", ""))
-    except InvalidOperation:
-        return
+    number = Decimal(match["n"].replace(",", ""))
     unit = (match["u"] or "").lower().replace(" ", "")
     for found in read_number(field, number, place):
         if not unit or unit == "%" or _same_unit(place.index.text, found, unit):
