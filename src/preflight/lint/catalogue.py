@@ -54,6 +54,7 @@ _TABLE = (
     Rule(
         "PF032", "argument-rule-in-prose", "note", "a rule for an argument stands only in prose", "it is not validated"
     ),
+    Rule("PF033", "label-unreadable", "warning", "a label cannot be read", "the call holds where labels are trusted"),
     # Text that works on the model.
     Rule("PF040", "injection", "error", "text that gives the model orders", "it tries to stand where the user stands"),
     Rule(

@@ -31,9 +31,7 @@ def confusable_arguments(subject: Subject) -> Iterator[Finding]:
     """PF051: two arguments of one object whose names look alike."""
     objects: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for value in subject.values:
-        alike = objects[value.pointer.rsplit("/", 1)[0]][sounds(value.name)]
-        if value.name not in alike:
-            alike.append(value.name)
+        objects[value.pointer.rsplit("/", 1)[0]][sounds(value.name)].append(value.name)
     for parent, groups in objects.items():
         for group in groups.values():
             if len(group) > 1:

@@ -43,6 +43,8 @@ _ABOUT_FORM = re.compile(
     | \bmust\ be\ (?:(?:an?|in|at|between|one)\b|'|"|`|\d)""",
     re.IGNORECASE | re.VERBOSE,
 )
+# What a label says is declared: a program reads it (R-63).
+_LABELLED = re.compile(r"^[ \t]*\[(?:Required|Verify|Notice)(?::[^\]\n]*)?\][^\n]*", re.MULTILINE)
 _LEAST = 12  # code points: below it a piece of text is a heading, not a sentence
 
 
@@ -54,8 +56,7 @@ def sentences(text: str) -> tuple[str, ...]:
 
 def conditions(subject: Subject) -> tuple[str, ...]:
     """Return the sentences of the description that tell a condition for the call."""
-    said = sentences(subject.tool.description)
-    return tuple(s for s in said if _CONDITION.search(s) and not _is_about_form(subject, s))
+    return tuple(s for s in _prose(subject) if _CONDITION.search(s) and not _is_about_form(subject, s))
 
 
 def _is_about_form(subject: Subject, sentence: str) -> bool:
@@ -95,12 +96,16 @@ def harm_in_prose(subject: Subject) -> Iterator[Finding]:
 
 def harms(subject: Subject) -> tuple[str, ...]:
     """Return the sentences of the description that tell of lasting harm."""
-    return tuple(s for s in sentences(subject.tool.description) if _HARM.search(s))
+    return tuple(s for s in _prose(subject) if _HARM.search(s))
+
+
+def _prose(subject: Subject) -> tuple[str, ...]:
+    return sentences(_LABELLED.sub("", subject.tool.description))
 
 
 def argument_rule_in_prose(subject: Subject) -> Iterator[Finding]:
     """PF032: rules for the arguments that the schema could hold. One finding a tool."""
-    said = sentences(subject.tool.description) if subject.acts else ()
+    said = _prose(subject) if subject.acts else ()
     rules = [s for s in said if _CONDITION.search(s) and _is_about_form(subject, s)]
     if rules:
         more = f" ({len(rules)} such sentences)" if len(rules) > 1 else ""

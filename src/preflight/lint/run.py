@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from preflight.lint import check_fields, check_hints, check_names, check_prose, check_schema, check_texts
+from preflight.lint import check_fields, check_hints, check_labels, check_names, check_prose, check_schema, check_texts
 from preflight.lint.finding import LEVELS, Finding
 from preflight.lint.listing import Listing
 from preflight.lint.subject import Subject
@@ -18,6 +18,7 @@ TOOL_CHECKS: tuple[ToolCheck, ...] = (
     *check_fields.CHECKS,
     *check_hints.CHECKS,
     *check_prose.CHECKS,
+    *check_labels.CHECKS,
     *check_texts.CHECKS,
     *check_names.CHECKS,
 )

@@ -21,32 +21,41 @@ def page(listings: Sequence[Listing]) -> str:
     findings = {listing.server: lint_listings([listing]) for listing in listings}
     every = [finding for found in findings.values() for finding in found]
     tools = sum(len(listing.tools) for listing in listings)
-    return "\n".join(
-        [
-            "# Findings in real tool lists",
-            "",
-            f"What `preflight lint` says about the tools of {len(listings)} public MCP servers ({tools} tools), each",
-            "list as the server answered `tools/list`. The page is written by `python -m preflight.lint.table FOLDER`;",
-            "`docs/lint.md` explains the rules. A finding is a place for the tool's owner to look at, not a verdict.",
-            "",
-            "## By server",
-            "",
-            "| server | tools | errors | warnings | notes | rules that found something |",
-            "|---|--:|--:|--:|--:|---|",
-            *(_server_row(listing, findings[listing.server]) for listing in listings),
-            f"| **together** | {tools} | {_levels(every)} | |",
-            "",
-            "## By rule",
-            "",
-            "| rule | | findings | tools | servers |",
-            "|---|---|--:|--:|--:|",
-            *(_rule_row(rule, [f for f in every if f.rule == rule]) for rule in RULES),
-            "",
-            "## Examples",
-            "",
-            *(line for rule in RULES for line in _examples(rule, [f for f in every if f.rule == rule])),
-        ]
-    )
+    lines = [
+        "# Findings in real tool lists",
+        "",
+        f"What `preflight lint` says about the tools of {len(listings)} public MCP servers ({tools} tools), each",
+        "list as the server answered `tools/list`. The page is written by `python -m preflight.lint.table FOLDER`;",
+        "`docs/lint.md` explains the rules. A finding is a place for the tool's owner to look at, not a verdict.",
+        "",
+        "## By server",
+        "",
+        "| server | tools | errors | warnings | notes | rules that found something |",
+        "|---|--:|--:|--:|--:|---|",
+        *(_server_row(listing, findings[listing.server]) for listing in listings),
+        f"| **together** | {tools} | {_levels(every)} | |",
+        "",
+        "## By rule",
+        "",
+        "| rule | | findings | tools | servers |",
+        "|---|---|--:|--:|--:|",
+        *(_rule_row(rule, [f for f in every if f.rule == rule]) for rule in RULES),
+        "",
+        *_side_by_side(listings, set(every)),
+        "## Examples",
+        "",
+        *(line for rule in RULES for line in _examples(rule, [f for f in every if f.rule == rule])),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _side_by_side(listings: Sequence[Listing], alone: set[Finding]) -> list[str]:
+    """What is found only where the lists stand beside one another, as in a client with all these servers."""
+    beside = Counter(finding.rule for finding in lint_listings(listings) if finding not in alone)
+    if not beside:
+        return []
+    told = ", ".join(f"{rule} {RULES[rule].name} {number}" for rule, number in sorted(beside.items()))
+    return ["## Side by side", "", f"With all lists given together, also: {told}.", ""]
 
 
 def _server_row(listing: Listing, found: Sequence[Finding]) -> str:
@@ -111,7 +120,7 @@ def main(arguments: Sequence[str]) -> int:
     except InvalidInput as fault:
         print(fault, file=sys.stderr)  # noqa: T201
         return 2
-    print(page(listings))  # noqa: T201
+    sys.stdout.write(page(listings))
     return 0
 
 

@@ -70,6 +70,14 @@ def test_a_hostile_schema_costs_no_more_than_a_large_one() -> None:
     assert len(values(many)) == 5_000
 
 
+def test_the_same_reference_twice_applies_once() -> None:
+    schema = {
+        "properties": {"to": {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}},
+        "$defs": {"a": {"enum": ["x"]}},
+    }
+    assert values(schema)[0].options == ("x",)
+
+
 def test_texts_have_their_places() -> None:
     declared = freeze({"description": "Pays.", "a/b": ["x", {"y": 1}]}, "declared")
     assert list(texts(declared)) == [

@@ -45,6 +45,13 @@ def test_conditions_are_quoted(sentence: str) -> None:
     assert conditions(subject(description=f"Settles a bill. {sentence}")) == (sentence,)
 
 
+def test_what_a_label_says_is_no_prose() -> None:
+    labelled = (
+        "Settles a bill.\n[Required] The bill must be approved.\n[Notice:n] This cannot be undone. It must be so."
+    )
+    assert conditions(subject(description=labelled)) == harms(subject(description=labelled)) == ()
+
+
 @pytest.mark.parametrize(
     "sentence",
     [

@@ -10,6 +10,7 @@ from preflight.lint.roles import propose
 from tests.unit.lint.samples import taking, tool, value
 
 READS = {"readOnlyHint": True}
+UNREADABLE = "the root must be declared as `object`"
 
 
 def lines(**parts: Any) -> list[str]:
@@ -152,8 +153,7 @@ def test_names_that_no_rule_can_be_filed_under_are_told() -> None:
 def test_conditions_harm_and_unreadable_schemas_are_to_dos() -> None:
     told = lines(description="The bill must be\u202e approved.\nThis cannot be undone.", schema={"type": "array"})
     assert [line for line in told if "to do" in line or line.startswith("#   ")] == [
-        "# to do: the input schema cannot be read at `/type` (the root must be declared as `object`): "
-        "until it can, every call holds",
+        f"# to do: the input schema cannot be read at `/type` ({UNREADABLE}): until it can, every call holds",
         "# to do: a condition that nothing checks; declare it under `conditions`:",
         '#   "The bill must be\\u{202e} approved."',
         "# to do: lasting harm; say it under `notices`:",

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,10 +39,27 @@ def test_examples_are_of_different_servers_first() -> None:
     assert [line.split("`")[1] for line in lines] == ["a/pay_0", "b/buy"]
 
 
+def test_lists_side_by_side() -> None:
+    both = page([listing_of([PAY], "a"), listing_of([PAY], "b")])
+    assert "\n## Side by side\n\nWith all lists given together, also: PF004 name-on-two-servers 2.\n" in both
+    assert "Side by side" not in page([listing_of([PAY], "a")])
+
+
 def test_the_script_prints_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bank.json").write_text(json.dumps([PAY]), encoding="utf-8")
     assert main([str(tmp_path)]) == 0
     assert capsys.readouterr().out.startswith("# Findings in real tool lists\n")
+
+
+def test_the_script_is_run_as_a_module(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["table", str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "preflight.lint.table")
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("preflight.lint.table", run_name="__main__")
+    assert end.value.code == 0
+    assert "0 public MCP servers (0 tools)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"], ["no such folder"]])
