@@ -149,8 +149,7 @@ class Shell:
             elif stored is None or not same_tool(stored.record, request):
                 continue
             ours.append(question)
-        request = msgspec.structs.replace(request, asked=counted(request.asked, ours))
-        return answered(request, [answers[q.question_id] for q in ours if q.question_id in answers])
+        return answered(counted(request, ours), [answers[q.question_id] for q in ours if q.question_id in answers])
 
     def _verified(self, request: Request) -> Trigger | None:
         """Make a `Trigger` of what the request claims, if a `deferred` record of this user and tool bears it out."""
@@ -267,8 +266,7 @@ class Shell:
         if question.kind == "restatement":
             stored = self._storage.get(question.decision_id)
             request = asked_again(request, stored.record.gate if stored else None)
-        request = msgspec.structs.replace(request, asked=counted(request.asked, [question]))
-        return answered(request, [answer])
+        return answered(counted(request, [question]), [answer])
 
     def _record_of(self, ready: Ready, decision: Decision) -> Record:
         request, now = ready.request, self._clock.now()

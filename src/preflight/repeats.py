@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -34,13 +35,13 @@ def answered(request: Request, answers: list[Answer]) -> Request:
     )
 
 
-def counted(asked: Mapping[str, int], questions: Iterable[Question]) -> Mapping[str, int]:
-    """Count how often each slot was asked for (R-94)."""
-    counts = dict(asked)
+def counted(request: Request, questions: Iterable[Question]) -> Request:
+    """Count how often each slot, and each item or condition, was asked for (R-94)."""
+    slots, items = Counter(request.asked), Counter(request.asked_items)
     for question in questions:
-        for slot in question.slots:
-            counts[slot.name] = counts.get(slot.name, 0) + 1
-    return MappingProxyType(counts)
+        slots.update(slot.name for slot in question.slots)
+        items.update(item.id for item in question.items)
+    return msgspec.structs.replace(request, asked=MappingProxyType(slots), asked_items=MappingProxyType(items))
 
 
 def asked_again(request: Request, gate: Gate | None) -> Request:

@@ -121,7 +121,8 @@ class Run:
 
     def judged(self, found: Findings) -> Decision:
         """Decide at the value gate (R-30)."""
-        decision, gate = judge(found, self.phase, self.request.asked, self.request.rules.value_asks)
+        request = self.request
+        decision, gate = judge(found, self.phase, request.asked, request.asked_items, request.rules.value_asks)
         arguments = found.walked.arguments if decision == "execute" else None
         return self._looked_up(decision, gate, found, arguments)
 

@@ -45,8 +45,13 @@ def blocking(walked: Walked, phase: Phase | None) -> list[FieldState]:
     return unknown
 
 
-def judge(found: Findings, phase: Phase | None, asked: Mapping[str, int], limit: int) -> tuple[ExecutionDecision, Gate]:
-    """Decide at the value gate, in the order of R-30."""
+def judge(
+    found: Findings, phase: Phase | None, asked: Mapping[str, int], asked_items: Mapping[str, int], limit: int
+) -> tuple[ExecutionDecision, Gate]:
+    """Decide at the value gate, in the order of R-30.
+
+    `asked` counts how often each slot was asked for, `asked_items` each item and condition (R-94).
+    """
     unknown = tuple([UnknownField(s.name, s.note, s.route) for s in blocking(found.walked, phase)])
     unverified = tuple([UnverifiedItem(i.id, i.note, i.route) for i in found.items or () if i.status != "verified"])
     branches = tuple([BranchQuestion(b.at, b.kind, b.options) for b in found.walked.branches])
@@ -56,7 +61,9 @@ def judge(found: Findings, phase: Phase | None, asked: Mapping[str, int], limit:
     )
     routes = [open_.route for part in (unknown, unverified, conditions) for open_ in part]
     decision, kind = _decide(unmet, routes, branches, found.payload_errors)
-    if decision == "ask_user" and any(asked.get(f.name, 0) >= limit for f in unknown if f.route == "ask_user"):
+    asks = [asked.get(f.name, 0) for f in unknown if f.route == "ask_user"]
+    asks += [asked_items.get(i.id, 0) for i in (*unverified, *conditions) if i.route == "ask_user"]
+    if decision == "ask_user" and any(count >= limit for count in asks):
         decision, kind = "hold", "value_exhausted"  # R-94
     return decision, Gate(
         kind=kind,

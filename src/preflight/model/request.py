@@ -46,8 +46,8 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one decision is made from, deeply frozen. Build it with `Request.parse`.
 
-    The shell adds what nobody can hand over: `asked` counts how often each slot was asked for in this call
-    (R-94), `rules` are the rules in force for the tool, `rules_digest` names them.
+    The shell adds what nobody can hand over: `asked` and `asked_items` count how often each slot, and each
+    item or condition, was asked for in this call (R-94), `rules` are the rules in force for the tool, `rules_digest` names them.
     """
 
     utterance: Utterance
@@ -64,6 +64,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tool_attempt: int = 0
     trigger: object = None
     asked: Mapping[str, int] = MappingProxyType({})
+    asked_items: Mapping[str, int] = MappingProxyType({})
     rules: ToolRules = UNLISTED
     rules_digest: str | None = None
 
