@@ -192,12 +192,9 @@ class Index:
             at = bisect_left(mentions, end, key=itemgetter(0))
             if at < len(mentions) and mentions[at][0] - end <= _REPLACING:
                 return Replacement(start, *mentions[at])
-            if (
-                at
-                and self.text[start:end].lower() in _AFTER_ITS_VALUE
-                and 0 <= start - mentions[at - 1][1] <= _REPLACING // 2
-            ):
-                return Replacement(mentions[at - 1][0] - 1, *mentions[at - 1])
+            before = mentions[at - 1] if at and self.text[start:end].lower() in _AFTER_ITS_VALUE else None
+            if before and 0 <= start - before[1] <= _REPLACING // 2:
+                return Replacement(before[0] - 1, *before)
             return None
         for token in tokens.TOKEN.finditer(self.text, end, end + _REPLACING):
             word = token[0].rstrip(".!?:")

@@ -43,9 +43,11 @@ def parse_claim(value: str, field: Field) -> Moment | None:
     if len(text) > 40 or not any(char.isdigit() for char in text):
         return None
     try:
-        return _iso(text) or _time_only(text) or _month_only(text) or _spelled(text, field)
+        claim = _iso(text) or _time_only(text) or _month_only(text) or _spelled(text, field)
     except ValueError:
         return None
+    # No room for a zone's offset at either end of the calendar.
+    return None if claim is None or (claim.day and not 2 <= claim.day.year <= 9998) else claim
 
 
 def _iso(text: str) -> Moment | None:
@@ -53,8 +55,6 @@ def _iso(text: str) -> Moment | None:
     if match is None:
         return None
     day = date.fromisoformat(match["date"])
-    if not 2 <= day.year <= 9998:
-        return None  # no room for a zone's offset
     if match["h"] is None:
         return Moment(day)
     return Moment(day, time(int(match["h"]), int(match["m"]), int(match["s"] or 0)), _offset(match["zone"]))

@@ -30,12 +30,19 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _OCLOCK = re.compile(
-    rf"(?<![\d:.,])(?:(?P<h>\d{{1,2}})|\b(?P<w>{_HOUR_WORD}))(?:\s?o['’]?clock\b|\s?uhr\b(?:\s(?P<m>[0-5]?\d)(?!\d))?|\s?h(?P<fm>[0-5]\d)\b|\s?heures?\b)",
+    rf"(?<![\d:.,])(?:(?P<h>\d{{1,2}})|\b(?P<w>{_HOUR_WORD}))(?:\s?o['’]?clock\b(?:\s(?P<p>[ap])\.?m\b\.?)?|\s?uhr\b(?:\s(?P<m>[0-5]?\d)(?!\d))?|\s?h(?P<fm>[0-5]\d)\b|\s?heures?\b)",
     re.IGNORECASE,
 )
+_HALF = r"(?:\s(?P<p>[ap])\.?\s?m\b\.?)?"
 _HALF_PAST = re.compile(
-    rf"\b(?P<k>half past|quarter past|quarter to|halb|viertel nach|viertel vor)\s(?:(?P<h>\d{{1,2}})"
-    rf"(?![\d:])|(?P<w>{_HOUR_WORD})\b)",
+    rf"\b(?P<k>half past|quarter past|quarter to|halb|viertel nach|viertel vor)\s"
+    rf"(?:(?P<h>\d{{1,2}})(?![\d:])|(?P<w>{_HOUR_WORD})\b){_HALF}",
+    re.IGNORECASE,
+)
+_MINUTES_PAST = re.compile(
+    rf"\b(?P<n>five|ten|twenty(?:[ -]five)?|\d{{1,2}}(?= min| past| after))"
+    rf"(?:\smin(?:ute)?s?)?\s(?P<k>past|after|to|before)\s"
+    rf"(?:(?P<h>\d{{1,2}})(?![\d:])|(?P<w>{_HOUR_WORD})\b){_HALF}",
     re.IGNORECASE,
 )
 _SPANISH = re.compile(
@@ -86,8 +93,10 @@ _MINUTES = {
     "y cuarto": 15,
     "menos cuarto": -15,
 }
+_MINUTE_WORDS = {"five": 5, "ten": 10, "twenty": 20, "twenty five": 25}
 _HAS_TIME = re.compile(
-    r"\d|noon|night|mid|half|quarter|clock|at |시|時|mañana|las |uhr|halb|viertel|정오|자정|正午", re.IGNORECASE
+    r"\d|noon|night|mid|half|quarter|past|minutes|[ap]\.?m\b|clock|at |시|時|mañana|las |uhr|halb|viertel|정오|자정|正午",
+    re.IGNORECASE,
 )
 
 
@@ -110,6 +119,7 @@ def times(text: str, language: str) -> list[Mention]:
 def _all(text: str, language: str) -> Iterator[Mention]:
     for match in _NAMED.finditer(text):
         yield Mention(*match.span(), (0 if match[0].lower() in MIDNIGHT else 12, 0, 0), "time")
+    yield from _half_past(text)
     for match in _MERIDIEM.finditer(text):
         hour = _hour(match)
         if 1 <= hour <= 12:
@@ -118,11 +128,10 @@ def _all(text: str, language: str) -> Iterator[Mention]:
             yield from _range_start(text, match.start(), hour % 12 + late, late)
     for match in _CLOCK.finditer(text):
         yield from _open(text, match.span(), int(match["h"]), int(match["m"]), int(match["s"] or 0), literal=True)
-    for pattern in (_HALF_PAST, _SPANISH):
-        for match in pattern.finditer(text):
-            total = (_hour(match) * 60 + _MINUTES.get((match["k"] or "").lower(), 0)) % (24 * 60)
-            yield from _open(text, match.span(), total // 60, total % 60, 0)
     for match in _OCLOCK.finditer(text):
+        if match["p"]:
+            yield from _past(text, match, 0)
+            continue
         yield from _open(
             text,
             match.span(),
@@ -137,6 +146,27 @@ def _all(text: str, language: str) -> Iterator[Mention]:
             start = match.start("h") if match["h"] else match.start("w")
             firm = match[0][:3].lower() in ("at ", "um ")
             yield from _open(text, (start, match.end()), _hour(match), 0, 0, firm=firm)
+
+
+def _half_past(text: str) -> Iterator[Mention]:
+    """`half past nine`, `ten past nine`, `quarter to six`: before the plain hours that they contain."""
+    for pattern in (_HALF_PAST, _SPANISH):
+        for match in pattern.finditer(text):
+            yield from _past(text, match, _MINUTES.get((match["k"] or "").lower(), 0))
+    for match in _MINUTES_PAST.finditer(text):
+        count = int(match["n"]) if match["n"].isdigit() else _MINUTE_WORDS[match["n"].lower().replace("-", " ")]
+        yield from _past(text, match, count if match["k"].lower() in ("past", "after") else -count)
+
+
+def _past(text: str, match: re.Match[str], minutes: int) -> Iterator[Mention]:
+    hour, half = _hour(match), match.groupdict().get("p")
+    if half:
+        hour = hour % 12 + (12 if half.lower() == "p" else 0)
+    total = (hour * 60 + minutes) % (24 * 60)
+    if half:
+        yield Mention(*match.span(), (total // 60, total % 60, 0), "time")
+    else:
+        yield from _open(text, match.span(), total // 60, total % 60, 0)
 
 
 def _range_start(text: str, end: int, until: int, late: int) -> Iterator[Mention]:

@@ -167,6 +167,8 @@ def test_stored_evidence_that_no_longer_fits_the_value_supports_nothing() -> Non
     assert support([Segment("red", "user")], located_from(evidence, ["red"]), cases.TAGS) is None
     odd = msgspec.structs.replace(evidence, parts=(msgspec.structs.replace(evidence.parts[0], pointer="#9"),))
     assert support([Segment("red", "user")], located_from(odd, "red,blue"), {}) is None
+    misnamed = msgspec.structs.replace(evidence, parts=(msgspec.structs.replace(evidence.parts[0], pointer="/0/who"),))
+    assert support([Segment("red", "user")], located_from(misnamed, ["red"]), cases.TAGS) is None
     nested = msgspec.structs.replace(evidence, parts=(msgspec.structs.replace(evidence.parts[0], pointer="/who/name"),))
     who = {"type": "object", "properties": {"who": {"type": "object"}}}
     assert support([Segment("red", "user")], located_from(nested, {"who": {"name": "red"}}), who) is not None
