@@ -39,14 +39,15 @@ from preflight.results import (
     InDoubt,
     Refused,
 )
-from preflight.rulebook import ByTool, FixedRules, RuleSource
+from preflight.rulebook import ByTool, FixedRules, Rules, RuleSource
 from preflight.storage import open_storage
 
 if TYPE_CHECKING:
     from preflight.services import Services
 
-RulesGiven = RuleSource | ByTool | None
-"""Rules as `create_preflight` takes them: a source that is asked for each run, values by tool, or none."""
+RulesGiven = str | Path | Rules | RuleSource | ByTool | None
+"""Rules as `create_preflight` takes them: a file or folder that is read again when it changes, a set of rules, a
+callable that returns the rules in force, values by `(server, tool)`, or none."""
 
 
 ANYWHERE = Scope()
@@ -263,8 +264,8 @@ class Options(TypedDict, total=False):
     """What `create_preflight` takes besides hooks and storage; everything has a safe default.
 
     `strict` (True) refuses hooks whose default verifies nothing. `clock` tells the time (the machine's).
-    `rules` maps `(server, tool)` to the rules for a tool, or is a callable that returns the rules in force; a
-    tool without rules is irreversible. `read_tool` calls a read tool for measurements: server, tool,
+    `rules` is a file or folder of rules, read again when it changes, or a `RuleSet`, a callable that returns the
+    rules in force, or values by `(server, tool)`; a tool without rules is irreversible. `read_tool` calls a read tool for measurements: server, tool,
     arguments. `limits` bounds what is accepted. `store_instruction` (False) keeps the user's words with the
     records and questions (R-71). `hook_seconds` overrides time limits by hook name (10 s).
     """
@@ -319,10 +320,16 @@ def _services(
 
 
 def _rules(given: RulesGiven) -> RuleSource:
+    if isinstance(given, str | Path):
+        from preflight.rules import LiveRules  # noqa: PLC0415  CEL and YAML only where rules are used
+
+        return LiveRules(given).current
     if callable(given):
         return given
-    fixed = FixedRules(given or {})
-    return lambda: fixed
+    if given is None or isinstance(given, Mapping):
+        fixed = FixedRules(given or {})
+        return lambda: fixed
+    return lambda: given
 
 
 def _id_of(decision: Executable | Record | str) -> str:

@@ -95,8 +95,9 @@ class Shell:
     def _under_rules(self, request: Request) -> Request:
         """Add the rules in force for the tool, and what the rules hold for the user; their digest is recorded."""
         rules = self._rules()
-        tool = rules.for_tool(request.tool.server, request.tool.name)
-        user = rules.for_user(request.user_id, request.scope.tenant)
+        who = (request.user_id, request.scope.tenant)
+        tool = rules.for_tool(request.tool.server, request.tool.name, *who)
+        user = rules.for_user(*who)
         if user.conditions:
             tool = msgspec.structs.replace(tool, conditions=(*tool.conditions, *user.conditions))
         added: dict[str, object] = {"rules": tool, "rules_digest": rules.digest}

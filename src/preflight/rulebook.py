@@ -25,8 +25,8 @@ class Rules(Protocol):
         """Return the rules of every listed tool, by server and name."""
         ...
 
-    def for_tool(self, server: str, tool: str) -> ToolRules:
-        """Return the rules for a tool; a tool nobody listed is irreversible."""
+    def for_tool(self, server: str, tool: str, user_id: str = "", tenant: str = "") -> ToolRules:
+        """Return the rules for a tool, as tight as they are for a user; a tool nobody listed is irreversible."""
         ...
 
     def for_user(self, user_id: str, tenant: str = "") -> UserRules:
@@ -46,8 +46,8 @@ class FixedRules:
         self.tools = dict(tools)
         self.digest: str | None = None
 
-    def for_tool(self, server: str, tool: str) -> ToolRules:
-        """Return the rules for a tool."""
+    def for_tool(self, server: str, tool: str, user_id: str = "", tenant: str = "") -> ToolRules:  # noqa: ARG002
+        """Return the rules for a tool; values given this way are the same for everybody."""
         return self.tools.get((server, tool), UNLISTED)
 
     def for_user(self, user_id: str, tenant: str = "") -> UserRules:  # noqa: ARG002  nothing is declared for users

@@ -11,7 +11,7 @@ from decimal import Decimal
 from preflight import references
 from preflight.clock import iso, seconds_of
 from preflight.core.pointer import descend
-from preflight.errors import HookError, PreflightError
+from preflight.errors import PreflightError
 from preflight.hooks.protocol import Hook
 from preflight.measuring import Measurer, steps
 from preflight.model.condition import ConditionState
@@ -30,6 +30,8 @@ from preflight.rules import Conditions, Inputs, needs, provider_conditions
 Rule = ConditionRule | LimitRule
 Outcome = dict[str, object]
 _MOST_RECORDS = 100_000
+_UNREACHABLE = (PreflightError, OSError, ValueError, KeyError)
+"""What a measurement that cannot be had raises; anything else is a defect and fails the hook."""
 
 
 class Services:
@@ -56,11 +58,12 @@ class Services:
     ) -> dict[str, object] | NotGrounded | None:
         """Measure a slot as its rules say; `known` holds what is confirmed so far."""
         rules = request.rules.field(slot.name)
-        if rules.reference is not None:
-            return references.resolve(rules.reference, slot, request, self._measurer, known)
-        if rules.measure is None:
-            return None
-        return self._measurer.read(request.rules.measures[rules.measure], known)
+        try:
+            if rules.reference is not None:
+                return references.resolve(rules.reference, slot, request, self._measurer, known)
+            return None if rules.measure is None else self._measurer.read(request.rules.measures[rules.measure], known)
+        except _UNREACHABLE as fault:
+            return NotGrounded(f"not measured: {fault}")  # R-45: it may succeed another time
 
     def provider_checklist(self, request: Request) -> tuple[ConditionRule, ...]:
         """Return the conditions that a trusted server declares for its tool (R-63)."""
@@ -122,7 +125,10 @@ class Services:
         rules = self._rules()
         settings = rules.for_user(record.user_id, record.scope.tenant).settings
         return Request(
-            utterance=utterance, tool=tool, pre_set_data=settings, rules=rules.for_tool(ref.server, ref.name)
+            utterance=utterance,
+            tool=tool,
+            pre_set_data=settings,
+            rules=rules.for_tool(ref.server, ref.name, record.user_id, record.scope.tenant),
         )
 
     def _rules_of_user(self, request: Request) -> tuple[ConditionRule, ...]:
@@ -169,7 +175,7 @@ class Services:
             return None, f"no measure is called `{name}`"
         try:
             return self._measurer.read(measure, arguments), None
-        except (HookError, PreflightError, OSError, ValueError) as fault:
+        except _UNREACHABLE as fault:
             return None, str(fault)
 
     def _within(self, rule: LimitRule, request: Request, arguments: Mapping[str, object]) -> Outcome:

@@ -101,7 +101,11 @@ class Lookup:
             return NOTHING
         # without segments there is nowhere a value could stand
         # whoever names the place is not believed; code reads the text that stands there
-        evidence = support(self.request.segments or (), place, slot.schema, self.context)
+        rules = self.rules.field(slot.name)
+        evidence = support(
+            self.request.segments or (), place, slot.schema, self.context,
+            name=slot.name, role=rules.role, hints=rules.hints,
+        )  # fmt: skip
         if evidence is None:
             return NOTHING
         if evidence.grade in ("weak", "carried"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 
 import msgspec
 
@@ -23,6 +24,7 @@ from preflight.grounding.quoting import own_words
 from preflight.grounding.read_date import supports_parts
 from preflight.grounding.read_number import as_decimal, canonical_number
 from preflight.grounding.spans_of_time import supports_length
+from preflight.grounding.rules import may_derive
 from preflight.grounding.text import bounded, has_deceiving
 from preflight.grounding.words import FUNCTION
 from preflight.model.evidence import Evidence, Located
@@ -41,16 +43,28 @@ def support(
     context: Context = NOTHING_RECORDED,
     *,
     name: str = "",
+    role: Role | None = None,
+    hints: Mapping[str, object] = MappingProxyType({}),
 ) -> Evidence | None:
     """The evidence that the named span holds the value, or None when it does not.
 
     The place must be a place (whole numbers, inside a segment whose trust is `user`), the span must
     hold whole tokens, and the words in it must read as the value. Booleans are not numbers. `name` is
-    the slot's name, where the reading depends on it (`duration_minutes`, `month`).
+    the slot's name, where the reading depends on it (`duration_minutes`, `month`); `role` and `hints` are
+    those of a `Target`. What would have to be derived counts only where the field may be derived (R-51).
     """
-    if located.parts:
-        return _parts(segments, located, schema, context, name)
-    return _scalar(segments, located, compile_field(name, schema, None, {}), context)
+    target = Target(name, schema, located.value, role, hints)
+    found = _parts(segments, located, target, context) if located.parts else _one(segments, located, target, context)
+    derived = found is not None and found.grade == "derived"
+    return None if derived and not may_derive(_field(target)) else found
+
+
+def _field(target: Target) -> Field:
+    return compile_field(target.name, target.schema, target.role, target.hints)
+
+
+def _one(segments: Sequence[Segment], located: Located, target: Target, context: Context) -> Evidence | None:
+    return _scalar(segments, located, _field(target), context)
 
 
 def located_from(evidence: Evidence, value: object) -> Located:
@@ -153,15 +167,13 @@ def _spans(place: Place, located: Located) -> list[tuple[int, int]]:
     return spans
 
 
-def _parts(
-    segments: Sequence[Segment], located: Located, schema: Mapping[str, object], context: Context, name: str
-) -> Evidence | None:
+def _parts(segments: Sequence[Segment], located: Located, target: Target, context: Context) -> Evidence | None:
     pointers = {part.pointer for part in located.parts}
     if len(pointers) != len(located.parts) or any(_text(segments, part) is None for part in located.parts):
         return None
     if pointers in ({"#date", "#time"}, {"#start", "#duration"}):
-        return _moment(segments, located, schema, context, name)
-    found = leaves(Target(name, schema, located.value))
+        return _moment(segments, located, target, context)
+    found = leaves(target)
     if found and pointers != {leaf.pointer for leaf in found} and len(found) == 1:
         found = packed(found[0])
     if not found or pointers != {leaf.pointer for leaf in found}:
@@ -180,18 +192,16 @@ def _parts(
     return msgspec.structs.replace(whole, matched_text=text[whole.start : whole.end])
 
 
-def _moment(
-    segments: Sequence[Segment], located: Located, schema: Mapping[str, object], context: Context, name: str
-) -> Evidence | None:
+def _moment(segments: Sequence[Segment], located: Located, target: Target, context: Context) -> Evidence | None:
     """A moment from a day and a time that stand apart, or an end from a start and a length."""
-    field = compile_field(name, schema, None, {})
+    field = _field(target)
     places = {place.segment_index: place for place in places_of(segments, context)}
     if not isinstance(located.value, str):
         return None
     first, second = sorted(located.parts, key=lambda part: part.pointer in ("#time", "#duration"))
     if first.pointer == "#date":
         return supports_parts(field, located.value, first, second, places, context)
-    start = support(segments, msgspec.structs.replace(first, pointer=""), schema, context, name=name)
+    start = _one(segments, msgspec.structs.replace(first, pointer=""), target, context)
     return supports_length(field, located.value, start, first.value, second, places) if start else None
 
 

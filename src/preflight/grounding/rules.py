@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from preflight.grounding.field import Field
 from preflight.grounding import cues, language_cues, tokens
 from preflight.grounding.leaves import Leaf
 from preflight.grounding.matching import claimed_spans
@@ -72,7 +73,7 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
         return "carried"
     if "ambiguous" in found.flags and found.normaliser not in _NUMBERS:
         return "ambiguous"
-    if found.grade == "derived" and not _may_derive(leaf):
+    if found.grade == "derived" and not may_derive(leaf.field):
         return "derived"
     if language_cues.refused(found, place) and (
         kind(found) != "number" or found.start == 0 or not _bound(found, place)
@@ -87,11 +88,12 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
     return "swapped" if wrong_end(leaf, found, place) else None
 
 
-def _may_derive(leaf: Leaf) -> bool:
-    grounding = leaf.field.grounding
+def may_derive(field: Field) -> bool:
+    """Whether a value of this field may follow from the user's words by a named rule (R-51, R-57)."""
+    grounding = field.grounding
     if grounding in ("derived", "any"):
         return True
-    return grounding != "stated" and leaf.field.role not in _STRICT
+    return grounding != "stated" and field.role not in _STRICT
 
 
 def _bound(found: Evidence, place: Place) -> bool:

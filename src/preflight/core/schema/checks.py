@@ -49,9 +49,12 @@ class Checks:
         try:
             return self._build(self._document.root)
         except ValueError as error:
-            where = getattr(error, "instance_path", ())
-            what = "not accepted by the validator, as a `pattern` with look-around is not"
-            return refuse(join("", *where), what)
+            where = list(getattr(error, "instance_path", ()))
+            if where[-1:] == ["pattern"]:
+                return refuse(
+                    join("", *where), "a `pattern` that takes look-around, back-references or too much memory"
+                )
+            return refuse(join("", *where), "the validator cannot be built from this schema")
 
     def _build(self, schema: Raw) -> jsonschema_rs.Validator:
         return self._document.validator(

@@ -79,7 +79,7 @@ class Document:
 
     def _by_anchor(self, name: str, at: str) -> tuple[Raw, str]:
         if self._anchors is None:
-            self._anchors = _anchors(self.root)
+            self._anchors = _anchors(self.root, self._schemas, legacy=self.legacy)
         found = self._anchors.get(name, [])
         if len(found) != 1:
             refuse(at, "`$ref` names an anchor that is not declared exactly once")
@@ -196,26 +196,27 @@ def _check_keywords(schema: dict[str, object], dialect: object, at: str) -> None
         refuse(where, f"not a valid JSON Schema: `{keyword}` has a form the dialect does not know")
 
 
-def _anchors(root: dict[str, object]) -> dict[str, list[tuple[Raw, str]]]:
+def _anchors(root: dict[str, object], schemas: set[int], *, legacy: bool) -> dict[str, list[tuple[Raw, str]]]:
+    """The objects that declare each anchor, with their pointers; only those that are `schemas`, not data."""
     found: dict[str, list[tuple[Raw, str]]] = {}
     stack: list[tuple[object, str]] = [(root, "")]
     while stack:
         value, at = stack.pop()
         if isinstance(value, dict):
-            for name in _own_anchors(value):
+            for name in _own_anchors(value, legacy=legacy) if id(value) in schemas else ():
                 found.setdefault(name, []).append((value, at))
-            stack.extend((item, join(at, key)) for key, item in value.items() if key not in DATA)
+            stack.extend((item, join(at, key)) for key, item in value.items())
         elif isinstance(value, list):
             stack.extend((item, join(at, number)) for number, item in enumerate(value))
     return found
 
 
-def _own_anchors(value: dict[str, object]) -> set[str]:
-    own = {name for key in ("$anchor", "$dynamicAnchor") if isinstance(name := value.get(key), str)}
-    identity = value.get("$id")
-    if isinstance(identity, str) and identity.startswith("#"):
-        own.add(identity[1:])
-    return own
+def _own_anchors(value: dict[str, object], *, legacy: bool) -> set[str]:
+    """The anchors one object declares: `$id: "#name"` up to draft-07, `$anchor` since."""
+    if legacy:
+        identity = value.get("$id")
+        return {identity[1:]} if isinstance(identity, str) and identity.startswith("#") else set()
+    return {name for key in ("$anchor", "$dynamicAnchor") if isinstance(name := value.get(key), str)}
 
 
 __all__ = ["Document"]

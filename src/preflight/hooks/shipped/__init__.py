@@ -15,6 +15,7 @@ from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.schema import Plan
 from preflight.core.slots import slots_of
 from preflight.grounding import Context, Finding, Target
+from preflight.grounding.locate import located_from
 from preflight.hooks.protocol import inline
 from preflight.hooks.shipped import act, mappings, when, wishes
 from preflight.hooks.shipped.mappings import Meaning
@@ -94,7 +95,7 @@ class ShippedHooks:
             return None
         finding = self._findings(request).get(slot.name) or self._alone(slot, request)
         if finding.state == "known" and finding.evidence is not None:
-            return _place(slot.claim, finding.evidence)
+            return located_from(finding.evidence, slot.claim)
         return NotGrounded(NEEDS_CONFIRMATION if finding.state == "confirm" else finding.reason, finding.mentions)
 
     def measure_from_environment(self, slot: Slot, request: Request) -> object:
@@ -148,27 +149,23 @@ class ShippedHooks:
         if last is not request:
             plan = plan_of(request.tool)
             slots = slots_of(request, plan).values() if isinstance(plan, Plan) else ()
-            targets = [_target(slot) for slot in slots if slot.claim is not msgspec.UNSET]
+            targets = [_target(slot, request) for slot in slots if slot.claim is not msgspec.UNSET]
             findings = grounding.ground_call(request.segments or (), targets, _context(request))
             self._grounded = (request, findings)
         return findings
 
     def _alone(self, slot: Slot, request: Request) -> Finding:
-        return grounding.ground_call(request.segments or (), [_target(slot)], _context(request))[slot.name]
+        return grounding.ground_call(request.segments or (), [_target(slot, request)], _context(request))[slot.name]
 
 
-def _target(slot: Slot) -> Target:
-    return Target(slot.name, slot.schema, slot.claim)
+def _target(slot: Slot, request: Request) -> Target:
+    rules = request.rules.field(slot.name)
+    return Target(slot.name, slot.schema, slot.claim, rules.role, rules.hints)
 
 
 def _context(request: Request) -> Context:
     utterance = request.utterance
     return Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
-
-
-def _place(value: object, evidence: Evidence) -> Located:
-    parts = tuple(_place(None, part) for part in evidence.parts)
-    return Located(value, evidence.segment_index, evidence.start, evidence.end, evidence.pointer, parts)
 
 
 def _fresh(state: FieldState, now: str, carry_seconds: float | None) -> bool:

@@ -12,7 +12,7 @@ _CHANGES = {
     "delete": "delete remove erase drop destroy purge wipe clear discard cancel revoke unsubscribe",
     "create": "create add make open book register schedule invite new upload write save",
     "send": "send pay transfer email mail message post forward reply wire share publish tweet refund",
-    "update": "update change edit rename move set modify reset replace correct archive enable disable",
+    "update": "update change edit rename move set modify reset replace correct archive file enable disable",
 }
 _CHANGE_OF = {verb: change for change, verbs in _CHANGES.items() for verb in verbs.split()}
 
@@ -27,6 +27,7 @@ def mismatch(act: tuple[str, ...], rules: ToolRules) -> str | None:
     if verb in _READS and acts:
         return "a wish to read does not meet a tool that changes things"
     wanted = _CHANGE_OF.get(verb)
-    if wanted is not None and rules.changes and wanted not in rules.changes:
+    made = {_CHANGE_OF.get(change, change) for change in rules.changes}
+    if wanted is not None and made and wanted not in made:
         return f"the tool does not `{wanted}`"
     return None
