@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from preflight.errors import ConstructionError
-from preflight.rules.expression import EXACT, Complaint, Expression
+from preflight.rules.expression import EXACT, HAS, IS_NULL, IS_VALUE, NOW, ROOTS, Complaint, Expression
 
 Codes = tuple[str, ...]
 """The types of an expression's reads, one code each: i whole, d fraction, s text, b flag, m map, l and an item's
@@ -36,7 +36,7 @@ _REASONS = (
     ("Index error", "it reads an item that is not there"),
     ("invalid regular expression", "it has an invalid regular expression"),
     ("Iteration budget", "it takes too many steps"),
-    ("conversion", "a value cannot be converted"),
+    ("conver", "a value cannot be converted"),
     ("No value with name", "it reads an input that is not there"),
 )
 
@@ -67,7 +67,7 @@ class Failed(msgspec.Struct, frozen=True):
 
 def compile_code(expression: Expression, codes: Codes) -> Program | CelFault:
     """Compile an expression for reads of these types; returns what is wrong when it does not fit them."""
-    variables = {NOW_NAME: "t"} | {read.presence: "b" for read in expression.reads}
+    variables = {NOW: "t"} | {read.variable + use: "b" for read in expression.reads for use in (HAS, IS_NULL, IS_VALUE)}
     variables |= {read.variable: code for read, code in zip(expression.reads, codes, strict=True)}
     try:
         run = _environment(variables).compile(expression.code)
@@ -105,9 +105,6 @@ def bad_pattern(literal: str) -> bool:
     probe = Expression("", f'"".matches({literal})', (), now=False, fraction=False, big=False, patterns=())
     program = compile_code(probe, ())
     return isinstance(program, Program) and isinstance(run(program, {}), Failed)
-
-
-NOW_NAME = "now"
 
 
 @lru_cache(maxsize=1)
@@ -222,7 +219,7 @@ def _written(kind: str) -> dict[str, object]:
 def _complaints(text: str, code: str) -> tuple[Complaint, ...]:
     lines = code.split("\n")
     found = [
-        Complaint(sum(len(line) + 1 for line in lines[: int(row) - 1]) + int(column) - 1, _said(message))
+        Complaint(sum(len(line) + 1 for line in lines[: int(row) - 1]) + int(column) - 1, _said(message), _hint(message))
         for row, column, message in _FAULT.findall(text)
     ]
     if not found:
@@ -234,6 +231,12 @@ def _complaints(text: str, code: str) -> tuple[Complaint, ...]:
 def _said(message: str) -> str:
     message = re.sub(r" (?:\(in container ''\)|expecting \{.*)$", "", message.removesuffix(" [INVALID_ARGUMENT]"))
     return "not CEL: " + message.replace("'", "`")
+
+
+def _hint(message: str) -> str:
+    if "undeclared reference" not in message:
+        return ""
+    return "inputs stand under " + ", ".join(f"`{root}`" for root in (*ROOTS, NOW))
 
 
 def _reason(text: str) -> str:

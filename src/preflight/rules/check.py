@@ -10,8 +10,9 @@ from preflight.rules.build import fault_at
 from preflight.rules.cel import CelFault, compile_code
 from preflight.rules.expression import Complaint, Expression, Read, scan
 from preflight.rules.faults import Fault, nearest
+from preflight.rules.inputs import ANY
 from preflight.rules.node import Node
-from preflight.rules.types import ANY, CODES, Undeclared, type_at
+from preflight.rules.types import CODES, Undeclared, type_at
 
 _NUMBERS = ("i", "d", ANY)
 Spots = Mapping[tuple[Place, str], Node]
@@ -82,7 +83,7 @@ def _expression(rule: ConditionRule, rules: ToolRules, schema: object, spots: Sp
             hint = nearest(code.name, code.known)
             complaints.append(Complaint(_offset(expression, code), f"the tool has no argument `{code.name}`", hint))
             code = ANY
-        codes.append(ANY if read.nullable else code)
+        codes.append(code)
     complaints += _types(expression, tuple(codes))
     return [_placed(rule, complaint, spots) for complaint in complaints]
 

@@ -12,8 +12,8 @@ from msgspec import UNSET
 
 from preflight.model.rules import ConditionRule
 from preflight.rules.cel import CelFault, Codes, Failed, Program, compile_code, run
-from preflight.rules.expression import NOW, Expression, Read, scan
-from preflight.rules.inputs import Seen, Unusable, find, take
+from preflight.rules.expression import HAS, IS_NULL, IS_VALUE, NOW, Expression, Read, scan
+from preflight.rules.inputs import ANY, Seen, Unusable, find, take
 
 _PROGRAMS = 64
 _EMPTY: Mapping[str, object] = MappingProxyType({})
@@ -144,15 +144,17 @@ class _Compiled:
         codes, missing = [], []
         for read in expression.reads:
             value = find(getattr(inputs, read.root), read.steps)
-            if value is UNSET or (value is None and not read.nullable):
-                if read.required:
-                    missing.append(_missing(read, inputs))
-                code = "-"
-            else:
+            there = value is not UNSET and value is not None
+            code = ANY
+            if there:
                 code, data[read.variable] = take(value, seen)
+            elif read.required and not (value is None and read.nullable):
+                missing.append(_missing(read, inputs))
             codes.append(code)
             if not read.required:
-                data[read.presence] = value is not UNSET and value is not None
+                data[read.variable + HAS] = there
+            if read.nullable:
+                data[read.variable + IS_NULL], data[read.variable + IS_VALUE] = not there, there
         return tuple(codes), missing
 
     def _run(self, expression: Expression, codes: Codes, data: dict[str, object]) -> Outcome:

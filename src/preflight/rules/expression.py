@@ -22,6 +22,12 @@ NOW = "now"
 EXACT = 2**53
 """The largest magnitude up to which every whole number is a double."""
 
+HAS, IS_NULL, IS_VALUE = "_h", "_n", "_v"
+"""Endings of the variables that stand for a question about an input."""
+_NULLS = {"==": IS_NULL, "!=": IS_VALUE}
+_OPENS = frozenset(("", "(", "[", ",", "?", ":", "&&", "||"))
+_CLOSES = frozenset(("", ")", "]", ",", "?", ":", "&&", "||"))
+
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*)
     |(?P<string>(?:[bB]?[rR])(?:\"\"\".*?\"\"\"|'''.*?'''|"[^"\n]*"|'[^'\n]*')
@@ -52,16 +58,16 @@ class Complaint(NamedTuple):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """One input: the path under a root, and the CEL variables that stand for its value and its presence.
+    """One input: the path under a root, and the CEL variables that stand for it.
 
-    `required`: missing, it makes the condition unknown; not so when the expression asks `has(...)` of it.
+    `variable` stands for its value, `variable` and `_h` for `has(...)` of it, `_n` for that it is null, `_v` for
+    that it is not. `required`: missing, it makes the condition unknown; not so when the expression asks `has(...)`.
     `nullable`: the expression compares it with null; any other input that is null counts as missing.
     """
 
     root: Root
     steps: tuple[str, ...]
     variable: str
-    presence: str
     required: bool
     nullable: bool
 
@@ -88,14 +94,13 @@ class Expression(msgspec.Struct, frozen=True):
 
 
 class _Path(NamedTuple):
-    """One place where a path stands; `tested` when it is all that a `has(...)` holds."""
+    """One place where a path stands, with the `has(...)` or the comparison with null that `use` says it stands in."""
 
     root: Root
     steps: tuple[str, ...]
     start: int
     end: int
-    tested: bool
-    nullable: bool
+    use: str
 
 
 def scan(text: str, bounds: Bounds = DEFAULT_BOUNDS) -> tuple[Expression | None, list[Complaint]]:
@@ -169,13 +174,24 @@ class _Scanner:
         if not steps:
             self._complain(token, f"`{token.text}` stands alone", f"name what is read of it, as in `{token.text}.x`")
             return
-        start, end = token.start, self.tokens[after - 1].end
-        tested = self._text(at - 2) == "has" and self._text(at - 1) == "(" and self._text(after) == ")"
-        if tested:
-            start, end = self.tokens[at - 2].start, self.tokens[after].end
-            if token.text == "measured" and len(steps) == 1:  # R-60: a missing measurement is unknown, never false
-                self._complain(token, "`has` of a measurement", "leave it out: a missing one makes this unknown")
-        yield _Path(token.text, steps, start, end, tested, self._beside_null(at, after))
+        first, last, use = self._use(at, after - 1)
+        if use == HAS and token.text == "measured" and len(steps) == 1:  # R-60: it is unknown then, never false
+            self._complain(token, "`has` of a measurement", "leave it out: a missing one makes this unknown")
+        yield _Path(token.text, steps, self.tokens[first].start, self.tokens[last].end, use)
+
+    def _use(self, first: int, last: int) -> tuple[int, int, str]:
+        """Return the first and last token of a path with what is asked of it: its value, `has`, null or not null."""
+        if self._text(first - 2) == "has" and self._text(first - 1) == "(" and self._text(last + 1) == ")":
+            return first - 2, last + 1, HAS
+        if self._text(last + 2) == "null" and self._text(last + 1) in _NULLS:
+            begin, end, sign = first, last + 2, self._text(last + 1)
+        elif self._text(first - 2) == "null" and self._text(first - 1) in _NULLS:
+            begin, end, sign = first - 2, last, self._text(first - 1)
+        else:
+            return first, last, ""
+        if self._text(begin - 1) not in _OPENS or self._text(end + 1) not in _CLOSES:
+            self._complain(self.tokens[begin], "a comparison with null inside another", "put it in parentheses")
+        return begin, end, _NULLS[sign]
 
     def _steps(self, at: int) -> tuple[tuple[str, ...], int]:
         """Follow `.name` and `["name"]` from a root; return the names and the first token after them."""
@@ -193,10 +209,6 @@ class _Scanner:
                 at += 3
             else:
                 return tuple(steps), at
-
-    def _beside_null(self, at: int, after: int) -> bool:
-        following = self._text(after) in ("==", "!=") and self._text(after + 1) == "null"
-        return following or (self._text(at - 1) in ("==", "!=") and self._text(at - 2) == "null")
 
     def _divides_safely(self, at: int) -> bool:
         """Tell whether a divisor is a number above zero: a fraction divided by zero is infinite, and no error."""
@@ -233,12 +245,12 @@ def _reads(paths: list[_Path], taken: set[str]) -> dict[_Where, Read]:
         mark += "p"
     wanted: list[_Where] = list(dict.fromkeys((path.root, path.steps) for path in paths))
     # of a part of a measurement `has` may be asked, of the measurement it is in never: that one is required
-    inside = ((path.root, path.steps[:1]) for path in paths if path.tested and path.root == "measured")
+    inside = ((path.root, path.steps[:1]) for path in paths if path.use == HAS and path.root == "measured")
     wanted += [where for where in dict.fromkeys(inside) if where not in wanted]
-    tested = {(path.root, path.steps) for path in paths if path.tested}
-    nullable = {(path.root, path.steps) for path in paths if path.nullable}
+    tested = {(path.root, path.steps) for path in paths if path.use == HAS}
+    nullable = {(path.root, path.steps) for path in paths if path.use in _NULLS.values()}
     return {
-        where: Read(*where, f"_{mark}{i}", f"_{mark}{i}_", where not in tested, where in nullable)
+        where: Read(*where, f"_{mark}{i}", where not in tested, where in nullable)
         for i, where in enumerate(wanted)
     }
 
@@ -248,7 +260,7 @@ def _replaced(text: str, paths: list[_Path], reads: dict[_Where, Read]) -> str:
     pieces, done = [], 0
     for path in paths:
         read = reads[path.root, path.steps]
-        variable = read.presence if path.tested else read.variable
+        variable = read.variable + path.use
         rest = text[path.start + len(variable) : path.end]
         pieces += [text[done : path.start], variable, "".join(char if char == "\n" else " " for char in rest)]
         done = path.end

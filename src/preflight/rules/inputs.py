@@ -14,6 +14,8 @@ WORD = 2**63
 """Whole numbers of CEL have 64 bits."""
 LARGEST = 1e100
 """Fractions above this are refused: a few products of them would be infinite, and infinite compares as true."""
+ANY = "-"
+"""The code of what may be of any type."""
 _MAPS = (dict, MappingProxyType)
 _LISTS = (list, tuple)
 
@@ -43,7 +45,7 @@ def take(value: object, seen: Seen) -> tuple[str, object]:
     if kind in _MAPS:
         return "m", {name: take(item, seen)[1] for name, item in value.items()}  # type: ignore[attr-defined]
     if value is None:
-        return "-", None
+        return ANY, None
     raise Unusable(f"a `{kind.__name__}` is no JSON value")
 
 
@@ -63,7 +65,7 @@ def _list(items: list[object] | tuple[object, ...], seen: Seen) -> tuple[str, ob
     taken = [take(item, seen) for item in items]
     codes = {code for code, _ in taken}
     code = codes.pop() if len(codes) == 1 else ""
-    return f"l{code}" if code != "-" else "l", [value for _, value in taken]
+    return f"l{code}" if code != ANY else "l", [value for _, value in taken]
 
 
 def find(root: Mapping[str, object], steps: tuple[str, ...]) -> object:

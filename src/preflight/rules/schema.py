@@ -40,9 +40,9 @@ def _shared(value: object, parts: dict[str, object]) -> object:
     if not isinstance(value, dict):
         return value
     title = value.get("title")
-    made = {key: _shared(item, parts) for key, item in value.items() if not (title and key == "description")}
     if not isinstance(title, str):
-        return made
+        return {key: _shared(item, parts) for key, item in value.items()}
+    made = {key: _shared(item, parts) for key, item in value.items() if key != "description"}
     name = title.partition(" ")[2].replace(" ", "_")
     parts[name] = made
     about = value.get("description")

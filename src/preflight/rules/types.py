@@ -8,13 +8,14 @@ import msgspec
 
 from preflight.core.pointer import descend
 from preflight.model.json_value import is_object
+from preflight.rules.inputs import ANY
 
-ANY = "-"
 CODES = {"string": "s", "integer": "i", "number": "d", "boolean": "b", "object": "m", "array": "l"}
 _OPENING = frozenset(
     "allOf anyOf oneOf if then else dependentSchemas patternProperties $dynamicRef additionalProperties "
     "unevaluatedProperties propertyNames not".split()
 )
+_SCALARS = frozenset({"string", "integer", "number", "boolean"})
 _HOPS = 16
 
 
@@ -40,7 +41,10 @@ def _step(here: object, step: str) -> object:
     """Go into a property or, by a number, into an item; what the schema leaves open has the schema None."""
     if not is_object(here):
         return None
-    if _types(here) == ("array",):
+    types = _types(here)
+    if len(types) == 1 and types[0] in _SCALARS:
+        return Undeclared(step, ())
+    if types == ("array",):
         return here.get("items") if step.isdecimal() else Undeclared(step, ())
     properties = here.get("properties")
     if not is_object(properties):
