@@ -47,7 +47,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one decision is made from, deeply frozen. Build it with `Request.parse`.
 
     The shell adds what nobody can hand over: `asked` and `asked_items` count how often each slot, and each
-    item or condition, was asked for in this call (R-94), `rules` are the rules in force for the tool, `rules_digest` names them.
+    item or condition, was asked for in this call (R-94), `rules` are the rules in force for the tool,
+    `rules_digest` names them.
     """
 
     utterance: Utterance
