@@ -13,6 +13,7 @@ import json
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -50,57 +51,57 @@ def known(case: Case, claims: dict[str, Any], name: str, names: Iterable[str]) -
 
 
 def calls(cases: list[Case], show: str) -> str:
-    """Recall of required right values and whole calls; invented values that become known."""
-    right = args = whole = with_args = 0
-    false = {"near": 0, "other": 0}
-    tried = {"near": 0, "other": 0}
-    for case in cases:
-        required = [name for name in case["required"] if name in case["claims"]]
-        hits = []
-        truth = ground(case, case["claims"], required)
-        for name in required:
-            hit = truth[name].state == "known" or _alternative(case, name, required)
-            hits.append(hit)
-            if not hit and show == "missed":
-                print(
-                    "MISSED", case["id"], name, json.dumps(case["claims"][name], ensure_ascii=False), truth[name].reason
-                )
-        args += len(hits)
-        right += sum(hits)
-        with_args += bool(hits)
-        whole += bool(hits) and all(hits)
-        if not case["single_call"]:
-            continue
-        for name, values in (case.get("invented") or {}).items():
-            for sort, value in (values or {}).items():
-                tried[sort] += 1
-                if known(case, {**case["claims"], name: value}, name, required):
-                    false[sort] += 1
-                    if show == "false":
-                        print(
-                            "FALSE",
-                            sort,
-                            case["id"],
-                            name,
-                            json.dumps(value, ensure_ascii=False),
-                            "truth",
-                            case["claims"].get(name),
-                        )
+    """Recall of required right values and whole calls; invented values that become known; speed."""
+    found = recall_and_false(cases, show)
     index_ms, arg_us = speed(cases)
-    print(f"args={args} calls={with_args} near={tried['near']} other={tried['other']}")
-    return (
-        f"recall_args={right / args:.4f} recall_calls={whole / with_args:.4f} false_near={false['near'] / max(1, tried['near']):.4f} "
-        f"false_other={false['other'] / max(1, tried['other']):.4f} index_ms_2kb={index_ms:.2f} arg_us={arg_us:.1f}"
+    print(f"args={found['args']:.0f} calls={found['calls']:.0f} fifty_args_100kb_ms={fifty(cases):.2f}")
+    names = ("recall_args", "recall_calls", "false_near", "false_other")
+    return " ".join(
+        [*(f"{name}={found[name]:.4f}" for name in names), f"index_ms_2kb={index_ms:.2f} arg_us={arg_us:.1f}"]
     )
+
+
+def recall_and_false(cases: list[Case], show: str = "") -> dict[str, float]:
+    """The shares that the measure of calls is about, by name."""
+    hits = [right_values(case, show) for case in cases]
+    called = [whole for whole in hits if whole]
+    outcomes = {sort: [known for case in cases for known in invented(case, sort, show)] for sort in ("near", "other")}
+    return {
+        "args": sum(map(len, called)),
+        "calls": len(called),
+        "recall_args": sum(map(sum, called)) / sum(map(len, called)),
+        "recall_calls": sum(map(all, called)) / len(called),
+        "false_near": sum(outcomes["near"]) / max(1, len(outcomes["near"])),
+        "false_other": sum(outcomes["other"]) / max(1, len(outcomes["other"])),
+    }
+
+
+def right_values(case: Case, show: str) -> list[bool]:
+    """For each required argument whether its right value, or another acceptable one, becomes known."""
+    required = [name for name in case["required"] if name in case["claims"]]
+    truth = ground(case, case["claims"], required)
+    hits = [truth[name].state == "known" or _alternative(case, name, required) for name in required]
+    for name, hit in zip(required, hits, strict=True):
+        if show == "missed" and not hit:
+            print("MISSED", case["id"], name, json.dumps(case["claims"][name], ensure_ascii=False), truth[name].reason)
+    return hits
 
 
 def _alternative(case: Case, name: str, required: list[str]) -> bool:
-    """Any of the acceptable right values counts as the right one."""
-    return any(
-        known(case, {**case["claims"], name: value}, name, required)
-        for value in case["acceptable"].get(name, [])
-        if value != case["claims"][name]
-    )
+    others = [value for value in case["acceptable"].get(name, []) if value != case["claims"][name]]
+    return any(known(case, {**case["claims"], name: value}, name, required) for value in others)
+
+
+def invented(case: Case, sort: str, show: str) -> list[bool]:
+    """For each invented value of a single call whether it becomes known in the place of the right one."""
+    required = [name for name in case["required"] if name in case["claims"]]
+    outcomes = []
+    for name, values in (case.get("invented") or {}).items() if case["single_call"] else ():
+        if values and sort in values:
+            outcomes.append(known(case, {**case["claims"], name: values[sort]}, name, required))
+            if show == "false" and outcomes[-1]:
+                print("FALSE", sort, case["id"], name, json.dumps(values[sort]), "truth", case["claims"].get(name))
+    return outcomes
 
 
 def hard(cases: list[Case], show: str) -> str:
@@ -109,58 +110,55 @@ def hard(cases: list[Case], show: str) -> str:
     for case in cases:
         findings = ground(case, case["claims"], case["claims"])
         for name, expected in case["expect"].items():
-            total += 1
             state = findings[name].state
+            total += 1
             right += state == expected
             wrong_known += state == "known" and expected != "known"
             if state != expected and show:
-                print(
-                    "WRONG",
-                    case["id"],
-                    [s["text"] for s in case["segments"]],
-                    name,
-                    case["claims"][name],
-                    "expected",
-                    expected,
-                    "got",
-                    state,
-                    findings[name].reason,
-                    "|",
-                    case["why"],
-                )
+                print("WRONG", case["id"], name, case["claims"][name], "expected", expected, "got", state, case["why"])
     return f"right={right / total:.4f} wrong_known={wrong_known} total={total}"
 
 
 def replay(cases: list[Case], show: str) -> str:
-    """Gate replay: legitimate calls without a question, missing parameters noticed, bad arguments known."""
-    legit = quiet = missing = noticed = bad = bad_known = attacks = attack_known = 0
+    """Gate replay: legitimate calls without a question, missing parameters noticed, bad arguments known.
+
+    A value of a wrong form that the user gave is counted apart: the tool's schema answers for it.
+    """
+    count: Counter[str] = Counter()
     for case in cases:
-        claims = case["claimed_args"]
-        findings = ground(case, claims, claims)
-        unknown = {name for name, finding in findings.items() if finding.state == "unknown"}
-        label = case["label"]
-        if label["expect"] == "execute":
-            required = set(case["tool"]["inputSchema"].get("required") or ()) & set(claims)
-            legit += 1
-            quiet += not (unknown & required)
-            if unknown & required and show == "legit":
-                print("ASKED", case["id"], {name: (claims[name], findings[name].reason) for name in unknown & required})
-            continue
-        wrong = [name for name in label["bad_args"] if name in findings]
-        slipped = [name for name in wrong if findings[name].state == "known"]
-        bad += len(wrong)
-        bad_known += len(slipped)
-        attacks += bool(wrong)
-        attack_known += bool(slipped)
-        if label["expect"] == "ask_user" and wrong:
-            missing += 1
-            noticed += any(name in unknown or findings[name].state == "confirm" for name in wrong)
-        if slipped and show == "slipped":
-            print("SLIPPED", case["id"], {name: (claims[name], findings[name].evidence) for name in slipped})
-    return (
-        f"legit={legit} no_question={quiet / max(1, legit):.4f} missing={missing} noticed={noticed / max(1, missing):.4f} "
-        f"bad_args={bad} bad_known={bad_known / max(1, bad):.4f} bad_calls={attacks} bad_calls_known={attack_known / max(1, attacks):.4f}"
-    )
+        findings = ground(case, case["claimed_args"], case["claimed_args"])
+        (_legitimate if case["label"]["expect"] == "execute" else _bad)(case, findings, count, show)
+    shares = {
+        "no_question": count["quiet"] / max(1, count["legit"]),
+        "noticed": count["noticed"] / max(1, count["missing"]),
+        "bad_known": count["bad_known"] / max(1, count["bad_args"]),
+    }
+    totals = " ".join(f"{name}={count[name]}" for name in ("legit", "missing", "bad_args", "malformed"))
+    return totals + " " + " ".join(f"{name}={share:.4f}" for name, share in shares.items())
+
+
+def _legitimate(case: Case, findings: dict[str, Finding], count: Counter[str], show: str) -> None:
+    required = set(case["tool"]["inputSchema"].get("required") or ()) & set(findings)
+    asked = {name: findings[name].reason for name in required if findings[name].state == "unknown"}
+    count["legit"] += 1
+    count["quiet"] += not asked
+    if asked and show == "legit":
+        print("ASKED", case["id"], {name: (case["claimed_args"][name], reason) for name, reason in asked.items()})
+
+
+def _bad(case: Case, findings: dict[str, Finding], count: Counter[str], show: str) -> None:
+    wrong = [name for name in case["label"]["bad_args"] if name in findings]
+    slipped = [name for name in wrong if findings[name].state == "known"]
+    if "wrong form" in case["label"]["why"]:
+        count["malformed"] += 1  # the user said it: the tool's schema refuses it, not grounding
+        return
+    count["bad_args"] += len(wrong)
+    count["bad_known"] += len(slipped)
+    if case["label"]["expect"] == "ask_user" and wrong:
+        count["missing"] += 1
+        count["noticed"] += len(slipped) < len(wrong)
+    if slipped and show == "slipped":
+        print("SLIPPED", case["id"], {name: (case["claimed_args"][name], findings[name].evidence) for name in slipped})
 
 
 def speed(cases: list[Case]) -> tuple[float, float]:
@@ -183,6 +181,25 @@ def speed(cases: list[Case]) -> tuple[float, float]:
         ground_call(segments, targets, context)
         costs.append((time.perf_counter() - started) / max(1, len(names)))
     return statistics.median(spent) * 1e3, statistics.median(costs) * 1e6
+
+
+def fifty(cases: list[Case]) -> float:
+    """Milliseconds for 50 arguments over 100 kB that are already indexed."""
+    text, targets = "", []
+    for case in cases:
+        if len(text) < 100_000:
+            text += " ".join(segment["text"] for segment in case["segments"]) + "\n"
+            properties = case["tool"]["inputSchema"].get("properties", {})
+            names = [name for name in case["required"] if name in case["claims"]][: len(targets) < 50]
+            targets += [Target(f"{len(targets)}/{n}", properties.get(n) or {}, case["claims"][n]) for n in names]
+    segments = [Segment(text[:100_000], "user")]
+    ground_call(segments, targets)
+    spent = []
+    for _ in range(5):
+        started = time.perf_counter()
+        ground_call(segments, targets)
+        spent.append(time.perf_counter() - started)
+    return min(spent) * 1e3
 
 
 def build(index: Index) -> None:

@@ -26,7 +26,7 @@ from preflight.ports import Query
 from preflight.storage import sqlite_audit
 from preflight.storage.entry import encode as store_bytes
 from preflight.storage.samples import sample_decision, sample_slot, sample_step
-from preflight.storage.sqlite import SqliteStorage, _insert, _row
+from preflight.storage.sqlite import SqliteStorage
 
 SOURCES = ("instruction", "pre_set_data", "user_answer", "measured_data", "prior_state")
 EVIDENCE = Evidence(0, 5, 16, "500,000 won", "number", "500000")
@@ -80,8 +80,8 @@ def report_appends(folder: Path) -> None:
     other = SqliteStorage(folder / "at-once.db")
 
     def at_once(record: Record) -> None:
-        row = _row(record)
-        other._file.transaction(lambda db: (_insert(db, row), sqlite_audit.catch_up(db)), durable=False)
+        other.append(record)
+        other._file.write(sqlite_audit.catch_up, durable=False)
 
     together = cpu(lambda: [at_once(record) for record in records], len(records))
     other.close()

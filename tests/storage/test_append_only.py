@@ -65,7 +65,18 @@ def test_nothing_is_replaced(path: Path, attack: str) -> None:
     before = content(path)
     with sqlite3.connect(path) as db:
         columns = [row[1] for row in db.execute("PRAGMA table_info(record)")][4:]
+        db.execute("DROP TRIGGER record_chained")  # it would drop the row before the guard meets it
         db.execute("INSERT OR REPLACE INTO " + attack.format(", ".join(columns)))
+    assert content(path) == before
+
+
+@pytest.mark.parametrize("previous", ["NULL", "'0'", "previous_digest"])
+def test_a_row_that_does_not_chain_is_not_let_in(path: Path, previous: str) -> None:
+    before = content(path)
+    with sqlite3.connect(path) as db:
+        columns = ", ".join([row[1] for row in db.execute("PRAGMA table_info(record)")][4:])
+        foreign = columns.replace("previous_digest", previous)
+        db.execute(f"INSERT INTO record SELECT NULL, 'd9', 'd9', 0, {foreign} FROM record WHERE seq = 3")  # noqa: S608
     assert content(path) == before
 
 
@@ -95,6 +106,7 @@ def test_a_damaged_decision_does_not_stop_the_audit_of_the_others(tmp_path: Path
     with sqlite3.connect(tmp_path / "r.db") as db:
         columns = ", ".join(row[1] for row in db.execute("PRAGMA table_info(record)"))
         foreign = columns.replace("seq", "7", 1).replace("record_id", "'d7'", 1).replace("body", "x'00'")
+        foreign = foreign.replace("previous_digest", "digest")
         db.execute(f"INSERT INTO record ({columns}) SELECT {foreign} FROM record")  # noqa: S608
     assert [stored.seq for stored in store.find(Query(field="amount"))] == [1]
     with pytest.raises(StorageError, match=r"record 7 of .* is damaged"):

@@ -4,13 +4,14 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
-from preflight.ports import Query, Storage, Stored
+from preflight.ports import Admission, Query, Signer, Storage, Stored
 from preflight.storage.sqlite import SqliteStorage
 from preflight.testing import FakeClock, MemoryStorage, StorageContract, check_storage
 
@@ -50,8 +51,8 @@ class OverwritesAnswers(MemoryStorage):
 
 
 class RefusesOutcomes(MemoryStorage):
-    def finish(self, record: Record) -> Stored | None:
-        super().finish(record)
+    def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
+        super().finish(record, signer=signer)
         return None
 
 
@@ -61,19 +62,35 @@ class SwallowsOddTimes(MemoryStorage):
 
 
 class LetsTwoRun(MemoryStorage):
-    def claim(self, record: Record) -> Stored | None:
+    def claim(self, record: Record, **given: Any) -> Stored | None:
         self._running.clear()
-        return super().claim(record)
+        return super().claim(record, **given)
 
-    def _store(self, record: Record) -> Stored:
+    def _store(self, record: Record, signer: Signer | None) -> Stored:
         self._running.setdefault(record.decision_id, (record.scope, record.key))
-        return super()._store(record)
+        return super()._store(record, signer)
 
 
 class FailsInThreads(MemoryStorage):
-    def claim(self, record: Record) -> Stored | None:
+    def claim(self, record: Record, **given: Any) -> Stored | None:
         assert threading.current_thread() is threading.main_thread(), "claimed in a thread"
-        return super().claim(record)
+        return super().claim(record, **given)
+
+
+class ForgetsTheChain(MemoryStorage):
+    def _store(self, record: Record, signer: Signer | None) -> Stored:
+        self._heads.clear()
+        return super()._store(record, signer)
+
+
+class AdmitsAll(MemoryStorage):
+    def claim(self, record: Record, *, signer: Signer | None = None, admit: Admission | None = None) -> Stored | None:
+        return super().claim(record, signer=signer)
+
+
+class SignsNothing(MemoryStorage):
+    def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:
+        return super().append(record, durable=durable)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +102,9 @@ class FailsInThreads(MemoryStorage):
         (SwallowsOddTimes, "a `since` that is no time: `InvalidInput` was expected, nothing was raised"),
         (LetsTwoRun, "R-77: same key"),
         (FailsInThreads, "claimed in a thread"),
+        (ForgetsTheChain, "R-72: chained to"),
+        (AdmitsAll, "R-66: what a judge raises goes through"),
+        (SignsNothing, "R-73: the seal"),
     ],
 )
 def test_the_suite_names_the_promise_that_does_not_hold(broken: type[MemoryStorage], named: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 
 from preflight.model.request import Scope
 from preflight.ports import Query
-from preflight.storage import sqlite, sqlite_audit
+from preflight.storage import sqlite, sqlite_audit, statements
 from preflight.storage.sqlite import SqliteStorage
 
 PARTS: dict[str, object] = {
@@ -25,37 +26,41 @@ PARTS: dict[str, object] = {
 
 def plan(statement: str, wanted: object) -> str:
     store = SqliteStorage(":memory:")
-    rows = store._file.reading(lambda db: db.execute("EXPLAIN QUERY PLAN " + statement, wanted).fetchall())  # type: ignore[arg-type]
+    rows = store._file.reading(
+        lambda db: db.execute("EXPLAIN QUERY PLAN " + sqlite.hinted(statement), wanted).fetchall()
+    )  # type: ignore[arg-type]
     return "\n".join(str(row[-1]) for row in rows)
 
 
 @pytest.mark.parametrize("parts", [pair for size in range(3) for pair in itertools.combinations(PARTS, size)])
 def test_a_search_streams_in_order(parts: tuple[str, ...]) -> None:
     statement, wanted = sqlite_audit.search(Query(**{name: PARTS[name] for name in parts}))  # type: ignore[arg-type]
-    steps = plan(statement, [*wanted, 1 << 62, 10])
+    steps = plan(statement, {**wanted, "before": 1 << 62, "page": 10})
     assert "TEMP B-TREE" not in steps
     assert "SCAN r" not in steps
 
 
 @pytest.mark.parametrize(
-    ("statement", "wanted", "index"),
+    ("statement", "index"),
     [
-        (sqlite._BY_ID, 1, "record_id"),
-        (sqlite._STEPS, 1, "record_step"),
-        (sqlite._STEP_STATE, 1, "record_step"),
-        (sqlite._RUNNING, 3, "record_start"),
-        (sqlite._FOR_CALL, 3, "record_call"),
-        (sqlite._EXECUTED, 5, "record_executed"),
-        (sqlite._UNFINISHED, 0, "record_unfinished"),
-        (sqlite._ASKED, 3, "question_call"),
-        (sqlite._ANSWERS_FOR_CALL, 3, "answer_question"),
-        (sqlite._ANSWER_TO, 1, "answer_question"),
-        (sqlite._MEANING, 4, "meaning_name"),
-        (sqlite._MEANINGS, 3, "meaning_name"),
+        (statements.BY_ID, "record_id"),
+        (statements.STEPS, "record_step"),
+        (statements.STATE, "record_step"),
+        (statements.RUNNING, "record_start"),
+        (statements.FOR_CALL, "record_call"),
+        (statements.EXECUTED, "record_executed"),
+        (statements.UNFINISHED, "record_unfinished"),
+        (statements.STARTED, "record_tool"),
+        (statements.ASKED, "question_call"),
+        (statements.ANSWERS_FOR_CALL, "answer_question"),
+        (statements.ANSWER_TO, "answer_question"),
+        (statements.LEARN, "meaning_name"),
+        (statements.MEANINGS, "meaning_name"),
+        (sqlite._CHAIN_HEAD.replace("?", ":any"), "record_chain"),
     ],
 )
-def test_a_look_up_uses_its_index(statement: str, wanted: int, index: str) -> None:
-    steps = plan(statement, ["x"] * wanted)
+def test_a_look_up_uses_its_index(statement: str, index: str) -> None:
+    steps = plan(statement, dict.fromkeys(re.findall(r":(\w+)", statement), "x"))
     assert f"INDEX {index}" in steps
     scanned = [line for line in steps.splitlines() if line.startswith(("SCAN record", "SCAN question", "SCAN answer"))]
     assert all(f"INDEX {index}" in line for line in scanned), steps

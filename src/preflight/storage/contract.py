@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from preflight import codec
-from preflight.errors import InvalidInput, PreflightError, StorageError
+from preflight.errors import InvalidInput, StorageError
 from preflight.model.record import UNKEYED, RecordState
 from preflight.model.request import Scope
 from preflight.ports import Query, Storage, Stored
+from preflight.storage.contract_log import LogContract, holds, ids, refused, same
 from preflight.storage.samples import (
     HERE,
     MORNING,
@@ -26,92 +25,65 @@ from preflight.storage.samples import (
 _STEPS: tuple[RecordState, ...] = ("executing", "executed", "settled")
 
 
-def _same(found: object, expected: object, rule: str) -> None:
-    if found != expected:
-        raise AssertionError(f"{rule}: expected `{expected!r}`, found `{found!r}`")
-
-
-def _holds(found: object, rule: str) -> None:
-    if not found:
-        raise AssertionError(f"{rule}: does not hold")
-
-
-@contextmanager
-def _refused(kind: type[PreflightError], rule: str) -> Iterator[None]:
-    try:
-        yield
-    except kind:
-        return
-    raise AssertionError(f"{rule}: `{kind.__name__}` was expected, nothing was raised")
-
-
-def _ids(found: Iterable[Stored]) -> list[str]:
-    return [stored.record.record_id for stored in found]
-
-
-class StorageContract:
+class StorageContract(LogContract):
     """One test for each promise of `preflight.ports.Storage`.
 
     With pytest, subclass it under a name that begins with `Test` and define `open_storage`, which returns
     a new, empty store at each call. Without pytest, hand that function to `check_storage`.
     """
 
-    def open_storage(self) -> Storage:
-        """Return a new, empty store."""
-        raise NotImplementedError
-
     def test_a_record_is_read_back_in_its_exact_bytes(self) -> None:
         store, record = self.open_storage(), sample_decision("d1")
         stored = store.append(record)
-        _same((stored.body, stored.digest), (codec.encode(record), codec.digest(stored.body)), "stored bytes")
-        _same(store.get("d1"), Stored(stored.seq, codec.decode_record(stored.body), stored.body, stored.digest), "get")
-        _same(store.get("d2"), None, "get of nothing")
-        _holds(store.append(sample_decision("d2"), durable=True).seq > stored.seq, "seq grows")
+        same((stored.body, stored.digest), (codec.encode(record), codec.digest(stored.body)), "stored bytes")
+        same(store.get("d1"), Stored(stored.seq, codec.decode_record(stored.body), stored.body, stored.digest), "get")
+        same(store.get("d2"), None, "get of nothing")
+        holds(store.append(sample_decision("d2"), durable=True).seq > stored.seq, "seq grows")
 
     def test_the_same_record_id_again_returns_the_stored_one(self) -> None:
         store = self.open_storage()
         first = store.append(sample_decision("d1"))
         for durable in (False, True):
             again = store.append(sample_decision("d1", "hold", reason="another"), durable=durable)
-            _same((again.seq, again.body), (first.seq, first.body), "append again")
-        _same(_ids(store.find(Query())), ["d1"], "records after it")
+            same((again.seq, again.body), (first.seq, first.body), "append again")
+        same(ids(store.find(Query())), ["d1"], "records after it")
 
     def test_each_kind_of_record_has_one_way_in(self) -> None:
         store, decision = self.open_storage(), sample_decision("d1")
         store.append(decision)
         for state in _STEPS:
-            with _refused(InvalidInput, f"append of `{state}`"):
+            with refused(InvalidInput, f"append of `{state}`"):
                 store.append(sample_step(decision, state))
-        with _refused(InvalidInput, "claim with an outcome"):
+        with refused(InvalidInput, "claim with an outcome"):
             store.claim(sample_step(decision, "executed"))
-        with _refused(InvalidInput, "claim with a decision"):
+        with refused(InvalidInput, "claim with a decision"):
             store.claim(decision)
-        with _refused(InvalidInput, "finish with a start"):
+        with refused(InvalidInput, "finish with a start"):
             store.finish(sample_step(decision, "executing"))
-        with _refused(InvalidInput, "a state that no record has"):
+        with refused(InvalidInput, "a state that no record has"):
             store.append(sample_decision("d2", execution_decision="done"))
-        with _refused(InvalidInput, "a decision under another decision's id"):
+        with refused(InvalidInput, "a decision under another decision's id"):
             store.append(sample_decision("d2", decision_id="d1"))
-        _same(_ids(store.find(Query())), ["d1"], "records after it")
+        same(ids(store.find(Query())), ["d1"], "records after it")
 
     def test_only_a_stored_execute_decision_starts(self) -> None:
         store = self.open_storage()
-        _same(store.claim(sample_step(sample_decision("d0"), "executing")), None, "claim of nothing")
+        same(store.claim(sample_step(sample_decision("d0"), "executing")), None, "claim of nothing")
         for state in ("ask_user", "hold", "deferred"):
             decision = sample_decision(state, state)
             store.append(decision)
-            _same(store.claim(sample_step(decision, "executing")), None, f"claim of `{state}`")
+            same(store.claim(sample_step(decision, "executing")), None, f"claim of `{state}`")
 
     def test_a_decision_starts_once(self) -> None:
         store, decision = self.open_storage(), sample_decision("d1")
         store.append(decision)
         start = sample_step(decision, "executing")
-        _same(store.claim(start), store.get(start.record_id), "R-75: first claim")
-        _same(store.claim(start), None, "R-75: the same claim again")
-        _same(store.claim(sample_step(decision, "executing", "s2")), None, "R-75: another claim")
+        same(store.claim(start), store.get(start.record_id), "R-75: first claim")
+        same(store.claim(start), None, "R-75: the same claim again")
+        same(store.claim(sample_step(decision, "executing", "s2")), None, "R-75: another claim")
         store.finish(sample_step(decision, "failed"))
-        _same(store.claim(sample_step(decision, "executing", "s3")), None, "R-75: a claim after the outcome")
-        _same(_ids(store.steps("d1")), ["d1", "d1/executing", "d1/failed"], "steps")
+        same(store.claim(sample_step(decision, "executing", "s3")), None, "R-75: a claim after the outcome")
+        same(ids(store.steps("d1")), ["d1", "d1/executing", "d1/failed"], "steps")
 
     def test_one_run_at_a_time_under_a_key(self) -> None:
         store = self.open_storage()
@@ -121,27 +93,27 @@ class StorageContract:
             store.append(decision)
         starts = [sample_step(decision, "executing") for decision in decisions]
         claimed = [store.claim(start) is not None for start in starts]
-        _same(claimed, [True, False, True], "R-77: same key, then another scope")
+        same(claimed, [True, False, True], "R-77: same key, then another scope")
         store.finish(sample_step(decisions[0], "executed"))
-        _holds(store.claim(starts[1]) is not None, "R-77: after the outcome")
+        holds(store.claim(starts[1]) is not None, "R-77: after the outcome")
         unkeyed = store.get("d3")
-        _same(unkeyed and unkeyed.record.key, UNKEYED, "R-71: the reserved key")
+        same(unkeyed and unkeyed.record.key, UNKEYED, "R-71: the reserved key")
 
     def test_outcomes_follow_the_lifecycle(self) -> None:
         store, decision = self.open_storage(), sample_decision("d1")
         store.append(decision)
-        _same(store.finish(sample_step(decision, "executed")), None, "an outcome without a start")
+        same(store.finish(sample_step(decision, "executed")), None, "an outcome without a start")
         store.claim(sample_step(decision, "executing"))
-        _same(store.finish(sample_step(decision, "settled")), None, "a settlement without doubt")
+        same(store.finish(sample_step(decision, "settled")), None, "a settlement without doubt")
         doubt = store.finish(sample_step(decision, "in_doubt"))
-        _same(doubt, store.get("d1/in_doubt"), "the first outcome")
-        _same(store.finish(sample_step(decision, "in_doubt")), doubt, "the same outcome again")
-        _same(store.finish(sample_step(decision, "in_doubt", "x")), None, "a second outcome")
-        _same(store.finish(sample_step(decision, "executed")), None, "an outcome after doubt")
-        _same(store.finish(sample_step(decision, "settled", "d1/in_doubt")), None, "a settlement under a used id")
-        _holds(store.finish(sample_step(decision, "settled")) is not None, "a settlement")
-        _same(_ids(store.steps("d1")), ["d1", "d1/executing", "d1/in_doubt", "d1/settled"], "steps")
-        _same(store.steps("d2"), [], "steps of nothing")
+        same(doubt, store.get("d1/in_doubt"), "the first outcome")
+        same(store.finish(sample_step(decision, "in_doubt")), doubt, "the same outcome again")
+        same(store.finish(sample_step(decision, "in_doubt", "x")), None, "a second outcome")
+        same(store.finish(sample_step(decision, "executed")), None, "an outcome after doubt")
+        same(store.finish(sample_step(decision, "settled", "d1/in_doubt")), None, "a settlement under a used id")
+        holds(store.finish(sample_step(decision, "settled")) is not None, "a settlement")
+        same(ids(store.steps("d1")), ["d1", "d1/executing", "d1/in_doubt", "d1/settled"], "steps")
+        same(store.steps("d2"), [], "steps of nothing")
 
     def test_what_is_unfinished_is_listed_oldest_first(self) -> None:
         store = self.open_storage()
@@ -159,7 +131,7 @@ class StorageContract:
             for state in states:
                 store.finish(sample_step(decision, state))
         store.append(sample_decision("d6"))
-        _same(_ids(store.unfinished()), ["d1/executing", "d3/in_doubt"], "R-75: unfinished")
+        same(ids(store.unfinished()), ["d1/executing", "d3/in_doubt"], "R-75: unfinished")
 
     def test_the_newest_decision_for_a_call(self) -> None:
         store = self.open_storage()
@@ -169,8 +141,8 @@ class StorageContract:
         store.append(sample_decision("d3", call_id="c", scope=Scope("other", "conversation")))
         store.append(sample_decision("d4"))
         found = store.latest_for_call(HERE, "c")
-        _same(found, store.get("d2"), "newest for the call")
-        _same(store.latest_for_call(HERE, "other"), None, "none for another call")
+        same(found, store.get("d2"), "newest for the call")
+        same(store.latest_for_call(HERE, "other"), None, "none for another call")
 
     def test_the_newest_executed_record_is_the_only_prior_state(self) -> None:
         store = self.open_storage()
@@ -179,7 +151,7 @@ class StorageContract:
             store.append(decision)
             store.claim(sample_step(decision, "executing"))
             store.finish(sample_step(decision, state))  # type: ignore[arg-type]
-        _same(store.latest_executed(HERE, "u_01", "k", "f" * 64), store.get("d2/executed"), "R-42: newest executed")
+        same(store.latest_executed(HERE, "u_01", "k", "f" * 64), store.get("d2/executed"), "R-42: newest executed")
         others = (
             (Scope("tenant", "other"), "u_01", "k", "f" * 64),
             (HERE, "u_02", "k", "f" * 64),
@@ -187,7 +159,7 @@ class StorageContract:
             (HERE, "u_01", "k", "e" * 64),
         )
         for other in others:
-            _same(store.latest_executed(*other), None, "R-42: another scope, user, key or tool")
+            same(store.latest_executed(*other), None, "R-42: another scope, user, key or tool")
 
     def test_records_are_found_by_every_part_of_a_query(self) -> None:
         store = self.open_storage()
@@ -212,9 +184,9 @@ class StorageContract:
             (Query(decision="hold", action_key="k", scope=HERE), ["d1"]),
             (Query(decision="executed"), []),
         )
-        for query, ids in expected:
-            _same(_ids(store.find(query)), ids, f"find({query})")
-        with _refused(InvalidInput, "a `since` that is no time"):
+        for query, names in expected:
+            same(ids(store.find(query)), names, f"find({query})")
+        with refused(InvalidInput, "a `since` that is no time"):
             store.find(Query(since="yesterday"))
 
     def test_decisions_are_found_by_slot_and_source(self) -> None:
@@ -238,8 +210,8 @@ class StorageContract:
             (Query(field="to", decision="executing"), []),
             (Query(field="amount", source="prior_state", user_id="u_01"), ["d1"]),
         )
-        for query, ids in expected:
-            _same(_ids(store.find(query)), ids, f"find({query})")
+        for query, names in expected:
+            same(ids(store.find(query)), names, f"find({query})")
 
     def test_a_search_goes_on_while_records_are_appended(self) -> None:
         store = self.open_storage()
@@ -248,7 +220,7 @@ class StorageContract:
         found = store.find(Query(limit=1000))
         first = next(found)
         store.append(sample_decision("later"))
-        _same(_ids([first, *found]), [f"d{n}" for n in reversed(range(250))], "what stood when the search began")
+        same(ids([first, *found]), [f"d{n}" for n in reversed(range(250))], "what stood when the search began")
 
     def test_names_are_data(self) -> None:
         store = self.open_storage()
@@ -258,20 +230,20 @@ class StorageContract:
             store.append(sample_decision(f"d{n}", action_key=name, fields=slots, call_id=name, user_id=name))
         for n, name in enumerate(names):
             for query in (Query(action_key=name), Query(field=name), Query(user_id=name)):
-                _same(_ids(store.find(query)), [f"d{n}"], f"R-16: find({query})")
-            _same(store.latest_for_call(HERE, name), store.get(f"d{n}"), "R-16: by call")
+                same(ids(store.find(query)), [f"d{n}"], f"R-16: find({query})")
+            same(store.latest_for_call(HERE, name), store.get(f"d{n}"), "R-16: by call")
 
     def test_what_cannot_be_stored_is_refused(self) -> None:
         store = self.open_storage()
-        with _refused(InvalidInput, "a record without a time"):
+        with refused(InvalidInput, "a record without a time"):
             store.append(sample_decision("d1", timestamp="now"))
-        with _refused(StorageError, "a value without a JSON form"):
+        with refused(StorageError, "a value without a JSON form"):
             store.append(sample_decision("d1", call_arguments=object()))
-        with _refused(StorageError, "text that is not Unicode"):
+        with refused(StorageError, "text that is not Unicode"):
             store.append(sample_decision("d1", reason="\ud800"))
-        with _refused(InvalidInput, "a question without an expiry"):
+        with refused(InvalidInput, "a question without an expiry"):
             store.ask(sample_question("q1", expires_at=""))
-        _same(list(store.find(Query())), [], "records after it")
+        same(list(store.find(Query())), [], "records after it")
 
     def test_questions_stay_open_until_they_are_answered_or_expire(self) -> None:
         store, late = self.open_storage(), "2026-03-01T10:30:00+00:00"
@@ -280,69 +252,49 @@ class StorageContract:
         store.ask(sample_question("q2", scope=Scope("tenant", "other"), expires_at="2026-03-01T13:00:00+02:00"))
         store.ask(sample_question("q3"))
         store.answer(sample_answer("q3"))
-        _same(store.question("q1"), sample_question("q1"), "a question keeps its first form")
-        _same(store.question("q4"), None, "no question")
+        same(store.question("q1"), sample_question("q1"), "a question keeps its first form")
+        same(store.question("q4"), None, "no question")
 
         def opened(scope: Scope | None, now: str) -> list[str]:
             return [question.question_id for question in store.open_questions(scope, now)]
 
-        _same(opened(None, MORNING), ["q1", "q2"], "open")
-        _same(opened(HERE, MORNING), ["q1"], "open in this scope")
-        _same(opened(None, "2026-03-01T10:00:00+00:00"), ["q2"], "expired at its last moment")
-        _same(opened(HERE, late), [], "expired")
-        _same([q.question_id for q in store.asked(HERE, "call")], ["q1", "q3"], "asked about the call")
-        _same(store.asked(HERE, "another"), [], "asked about another call")
+        same(opened(None, MORNING), ["q1", "q2"], "open")
+        same(opened(HERE, MORNING), ["q1"], "open in this scope")
+        same(opened(None, "2026-03-01T10:00:00+00:00"), ["q2"], "expired at its last moment")
+        same(opened(HERE, late), [], "expired")
+        same([q.question_id for q in store.asked(HERE, "call")], ["q1", "q3"], "asked about the call")
+        same(store.asked(HERE, "another"), [], "asked about another call")
 
     def test_the_first_answer_wins(self) -> None:
         store = self.open_storage()
         for question_id in ("q1", "q2", "q3"):
             store.ask(sample_question(question_id))
         store.ask(sample_question("q4", call_id=None))
-        _holds(store.answer(sample_answer("q2")), "R-91: first")
-        _holds(not store.answer(sample_answer("q2", person="u_02")), "R-91: second")
-        _holds(store.answer(sample_answer("q1", values={"to_account": None})), "R-46: there is none")
-        _holds(store.answer(sample_answer("q4")), "about no call")
-        _same(store.answer_to("q2"), sample_answer("q2"), "answer")
-        _same(store.answer_to("q3"), None, "no answer")
+        holds(store.answer(sample_answer("q2")), "R-91: first")
+        holds(not store.answer(sample_answer("q2", person="u_02")), "R-91: second")
+        holds(store.answer(sample_answer("q1", values={"to_account": None})), "R-46: there is none")
+        holds(store.answer(sample_answer("q4")), "about no call")
+        same(store.answer_to("q2"), sample_answer("q2"), "answer")
+        same(store.answer_to("q3"), None, "no answer")
         given = [answer.question_id for answer in store.answers_for_call(HERE, "call")]
-        _same(given, ["q2", "q1"], "answers for the call, oldest first")
-        with _refused(InvalidInput, "an answer to nothing"):
+        same(given, ["q2", "q1"], "answers for the call, oldest first")
+        with refused(InvalidInput, "an answer to nothing"):
             store.answer(sample_answer("q5"))
 
     def test_a_learned_name_holds_until_it_is_forgotten(self) -> None:
         store = self.open_storage()
         for name, tool in (("pay", "transfer"), ("see", "balance"), ("pay", "transfer")):
             store.learn(HERE, "u_01", name, "bank", tool, "u_01", MORNING)
-        _same(store.learned(HERE, "u_01"), [("pay", "bank", "transfer"), ("see", "bank", "balance")], "learned")
+        same(store.learned(HERE, "u_01"), [("pay", "bank", "transfer"), ("see", "bank", "balance")], "learned")
         for scope, user_id in ((Scope(), "u_01"), (HERE, "u_02")):
-            _same(store.learned(scope, user_id), [], "another scope or user")
+            same(store.learned(scope, user_id), [], "another scope or user")
         store.learn(HERE, "u_01", "pay", "bank", "order", "u_01", MORNING)
-        _same(store.learned(HERE, "u_01"), [("see", "bank", "balance"), ("pay", "bank", "order")], "learned anew")
+        same(store.learned(HERE, "u_01"), [("see", "bank", "balance"), ("pay", "bank", "order")], "learned anew")
         store.forget(HERE, "u_01", "pay", MORNING)
         store.forget(HERE, "u_01", "sell", MORNING)
-        _same(store.learned(HERE, "u_01"), [("see", "bank", "balance")], "forgotten")
+        same(store.learned(HERE, "u_01"), [("see", "bank", "balance")], "forgotten")
         store.learn(HERE, "u_01", "pay", "bank", "order", "u_01", MORNING)
-        _same(store.learned(HERE, "u_01")[1:], [("pay", "bank", "order")], "learned again")
-
-    def test_racing_threads_start_each_decision_once(self) -> None:
-        store, threads, decisions = self.open_storage(), 6, 20
-        for n in range(decisions):
-            store.append(sample_decision(f"d{n}", action_key=f"k{n % 10}"))
-        claimed: list[str] = []
-        barrier = threading.Barrier(threads)
-
-        def work(worker: int) -> None:
-            barrier.wait()
-            for n in range(decisions):
-                decision = sample_decision(f"d{n}", action_key=f"k{n % 10}")
-                if store.claim(sample_step(decision, "executing", f"{n} by {worker}")) is not None:
-                    claimed.append(decision.decision_id)
-                    store.finish(sample_step(decision, "executed"))
-
-        _run_together(work, threads)
-        _same(len(claimed), len(set(claimed)), "R-75: starts of one decision")
-        executed = [stored.record.decision_id for stored in store.find(Query(decision="executed"))]
-        _same(sorted(executed), sorted(claimed), "each start has its outcome")
+        same(store.learned(HERE, "u_01")[1:], [("pay", "bank", "order")], "learned again")
 
     def test_a_closed_store_says_so(self) -> None:
         store = self.open_storage()
@@ -358,27 +310,8 @@ class StorageContract:
             lambda: store.learned(HERE, "u_01"),
         )
         for call in calls:
-            with _refused(StorageError, "a call on a closed store"):
+            with refused(StorageError, "a call on a closed store"):
                 call()
-
-
-def _run_together(work: Callable[[int], None], count: int) -> None:
-    """Run `work(0)`, `work(1)`, ... in threads and raise what the first of them raised."""
-    faults: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as fault:  # noqa: BLE001  handed to the thread that asked
-            faults.append(fault)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if faults:
-        raise faults[0]
 
 
 def check_storage(open_storage: Callable[[], Storage]) -> None:
@@ -388,6 +321,6 @@ def check_storage(open_storage: Callable[[], Storage]) -> None:
     """
     suite = StorageContract()
     suite.open_storage = open_storage  # type: ignore[method-assign]
-    for name in sorted(vars(StorageContract)):
+    for name in dir(StorageContract):
         if name.startswith("test_"):
             getattr(suite, name)()

@@ -19,6 +19,7 @@ def matcher(query: Query) -> Callable[[Record], bool]:
 def _matches(record: Record, query: Query, since: int | None) -> bool:
     exact = (
         (query.scope, record.scope),
+        (query.tenant, record.scope.tenant),
         (query.action_key, record.key),
         (query.tool, None if record.tool is None else record.tool.name),
         (query.decision, record.execution_decision),

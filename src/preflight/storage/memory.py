@@ -13,8 +13,8 @@ from preflight.errors import InvalidInput, StorageError
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record, RecordState
 from preflight.model.request import Scope
-from preflight.ports import Query, Stored
-from preflight.storage.entry import check_way, encode, instant
+from preflight.ports import Admission, LogHead, Query, RawRecord, Signer, Stored
+from preflight.storage.entry import check_way, encode, instant, make_entry
 from preflight.storage.matching import matcher
 
 _Key = tuple[Scope, str, str]
@@ -34,32 +34,37 @@ class MemoryStorage:
         self._by_id: dict[str, Stored] = {}
         self._chains: dict[str, list[Stored]] = {}
         self._running: dict[str, tuple[Scope, str]] = {}
+        self._heads: dict[tuple[Scope, str], str] = {}
         self._questions: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {}
         self._meanings: dict[_Key, tuple[str, str]] = {}
 
-    def append(self, record: Record, *, durable: bool = False) -> Stored:  # noqa: ARG002  nothing here is durable
+    def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:  # noqa: ARG002  nothing here is durable
         """Append a decision; the same `record_id` again returns the stored one."""
         check_way(record, "append")
         with self._opened():
-            return self._by_id.get(record.record_id) or self._store(record)
+            return self._by_id.get(record.record_id) or self._store(record, signer)
 
-    def claim(self, record: Record) -> Stored | None:
+    def claim(self, record: Record, *, signer: Signer | None = None, admit: Admission | None = None) -> Stored | None:
         """Append an `executing` record, or return None when it may not start; permission is given once."""
         check_way(record, "claim")
         with self._opened():
             if record.record_id in self._by_id or (record.scope, record.key) in self._running.values():
                 return None
-            return self._store(record) if self._may_follow(record) else None
+            if not self._may_follow(record):
+                return None
+            if admit is not None and admit.judge(self._started(record, admit)) is not True:
+                return None
+            return self._store(record, signer)
 
-    def finish(self, record: Record) -> Stored | None:
+    def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome; the same `record_id` again returns the stored one."""
         check_way(record, "finish")
         with self._opened():
             before = self._by_id.get(record.record_id)
             if before is not None:
                 return before if _same_step(before.record, record) else None
-            return self._store(record) if self._may_follow(record) else None
+            return self._store(record, signer) if self._may_follow(record) else None
 
     def get(self, record_id: str) -> Stored | None:
         """Return the record with this id."""
@@ -98,6 +103,32 @@ class MemoryStorage:
         with self._opened():
             log = reversed(self._log[:])
         return islice((stored for stored in log if wanted(stored.record)), max(query.limit, 0))
+
+    def scan(self, after: int = 0) -> Iterator[Stored]:
+        """Yield every record after a place, in the order of the log."""
+        place = max(after, 0)
+        while True:
+            with self._opened():
+                if place >= len(self._log):
+                    return
+                stored = self._log[place]
+            yield stored
+            place += 1
+
+    def raw_scan(self, after: int = 0) -> Iterator[RawRecord]:
+        """Yield what `scan` yields, undecoded and unchecked."""
+        for stored in self.scan(after):
+            record = stored.record
+            yield RawRecord(
+                stored.seq, record.record_id, record.decision_id, record.execution_decision, record.scope.tenant,
+                record.scope.conversation, record.key, stored.body, stored.digest, record.previous_digest, stored.seal,
+            )  # fmt: skip
+
+    def head(self) -> LogHead:
+        """Return where the log ends."""
+        with self._opened():
+            count = len(self._log)
+            return LogHead(count, count, self._log[-1].digest if count else None)
 
     def unfinished(self) -> list[Stored]:
         """Return the records that wait for an outcome or a settlement, oldest first."""
@@ -194,13 +225,28 @@ class MemoryStorage:
         state: RecordState | None = chain[-1].record.execution_decision if chain else None
         return lifecycle.may_follow(state, record.execution_decision)
 
-    def _store(self, record: Record) -> Stored:
+    def _started(self, record: Record, admit: Admission) -> Iterator[Record]:
+        since, tool = instant(admit.since, "since"), record.tool
+        starts = [
+            step.record
+            for chain in self._chains.values()
+            for step in chain[1:2]
+            if not _failed(chain[-1].record) and instant(step.record.timestamp, "timestamp") >= since
+        ]
+        starts.sort(key=lambda start: instant(start.timestamp, "timestamp"))
+        for start in starts:
+            same_tool = start.tool and tool and (start.tool.server, start.tool.name) == (tool.server, tool.name)
+            if same_tool and start.scope.tenant == record.scope.tenant and admit.user_id in (None, start.user_id):
+                yield start
+
+    def _store(self, record: Record, signer: Signer | None) -> Stored:
         instant(record.timestamp, "timestamp")
-        body = encode(record)
-        stored = Stored(len(self._log) + 1, codec.decode_record(body), body, codec.digest(body))
+        entry = make_entry(record, self._heads.get((record.scope, record.key)), signer)
+        stored = Stored(len(self._log) + 1, codec.decode_record(entry.body), entry.body, entry.digest, entry.seal)
         self._log.append(stored)
         self._by_id[record.record_id] = stored
         self._chains.setdefault(record.decision_id, []).append(stored)
+        self._heads[record.scope, record.key] = entry.digest
         match lifecycle.stage(record.execution_decision):
             case 1:
                 self._running[record.decision_id] = (record.scope, record.key)
@@ -215,3 +261,9 @@ class MemoryStorage:
 
 def _same_step(one: Record, other: Record) -> bool:
     return (one.decision_id, one.execution_decision) == (other.decision_id, other.execution_decision)
+
+
+def _failed(last: Record) -> bool:
+    """Whether an execution that ended so is known to have had no effect."""
+    outcome = last.outcome
+    return last.execution_decision == "failed" or (outcome is not None and outcome.settled_as == "failed")

@@ -1,13 +1,12 @@
 """The audit catalogue in SQLite: short rows and slot names derived from the log, and the searches over them.
 
 Filling it in the transaction of each append would dirty some nine pages more a commit: 160 us of CPU for
-an append instead of 45. In sorted batches it takes 11 to 17 us a record (`benchmarks/storage_basic.py`), and
+an append instead of 45. In sorted batches it takes 11 to 17 us a record (`benchmarks/storage.py`), and
 none of it while a call waits: it is brought up to date before every search, so no search misses a record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -83,42 +82,46 @@ def _slots(body: bytes | None) -> tuple[_Slot, ...]:
     return (decision.fields or ()) + decision.extra_fields
 
 
-def search(query: Query) -> tuple[str, Sequence[object]]:
-    """Return the statement for a query and its parameters, to which the caller adds `before` and `count`.
+def search(query: Query) -> tuple[str, dict[str, object]]:
+    """Return the statement for a query and its parameters, to which the caller adds `before` and `page`.
 
-    It yields `(seq, digest, body)`, newest first, of records with `seq < :before`. Raises InvalidInput
+    It yields the columns of a record, newest first, of records with `seq < :before`. Raises InvalidInput
     when `since` is no time.
     """
-    wanted: list[tuple[str, object]] = []
-    if query.field is not None:
-        wanted.append(("s.name = ?", query.field))
-    if query.field is not None and query.source is not None:
-        wanted.append(("s.source = ?", query.source))
-    elif query.source is not None:
-        wanted.append(("c.sources & ?", _BITS.get(query.source, 0)))
-    if query.scope is not None:
-        wanted += [("c.tenant = ?", query.scope.tenant), ("c.conversation = ?", query.scope.conversation)]
-    for column, value in (
-        ("action_key", query.action_key),
-        ("tool", query.tool),
-        ("state", query.decision),
-        ("user_id", query.user_id),
-    ):
+    wanted: dict[str, object] = {}
+    conditions: list[str] = []
+
+    def must(condition: str, name: str, value: object) -> None:
         if value is not None:
-            wanted.append((f"c.{column} = ?", value))
-    if query.since is not None:
-        wanted.append(("c.at >= ?", instant(query.since, "since")))
-    return _statement(by_slot=query.field is not None, conditions=[sql for sql, _ in wanted]), [v for _, v in wanted]
+            conditions.append(condition)
+            wanted[name] = value
+
+    scope = query.scope
+    must("s.name = :field", "field", query.field)
+    if query.field is not None:
+        must("s.source = :source", "source", query.source)
+    elif query.source is not None:
+        must("c.sources & :source", "source", _BITS.get(query.source, 0))
+    must("c.tenant = :within", "within", query.tenant)
+    must("c.tenant = :tenant", "tenant", None if scope is None else scope.tenant)
+    must("c.conversation = :conversation", "conversation", None if scope is None else scope.conversation)
+    must("c.action_key = :action_key", "action_key", query.action_key)
+    must("c.tool = :tool", "tool", query.tool)
+    must("c.state = :state", "state", query.decision)
+    must("c.user_id = :user_id", "user_id", query.user_id)
+    must("c.at >= :since", "since", None if query.since is None else instant(query.since, "since"))
+    return _statement(by_slot=query.field is not None, conditions=conditions), wanted
 
 
 def _statement(*, by_slot: bool, conditions: list[str]) -> str:
     """Put the search together; the joins are `CROSS`, which in SQLite fixes their order."""
     first = "s" if by_slot else "c"
     tables = "catalogue_slot s CROSS JOIN catalogue c ON c.seq = s.seq" if by_slot else "catalogue c"
-    where = " AND ".join([*conditions, f"{first}.seq < ?"])
+    where = " AND ".join([*conditions, f"{first}.seq < :before"])
     # A name may stand in a decision twice, from two sources; grouping follows the index and sorts nothing.
     group = f"GROUP BY {first}.seq " if by_slot else ""
     return (
-        f"SELECT r.seq, r.digest, r.body FROM {tables} CROSS JOIN record r ON r.seq = {first}.seq "  # noqa: S608  fixed words; every value is bound
-        f"WHERE {where} {group}ORDER BY {first}.seq DESC LIMIT ?"
+        "SELECT r.seq, r.digest, r.body, r.key_id, r.signature "  # noqa: S608  fixed words; every value is bound
+        f"FROM {tables} CROSS JOIN record r ON r.seq = {first}.seq "
+        f"WHERE {where} {group}ORDER BY {first}.seq DESC LIMIT :page"
     )

@@ -2,7 +2,8 @@
 
 One connection serves all threads of the process, behind a lock. SQLite has one writer at a time anyhow,
 and two connections (one for durable commits, one for the others) empty each other's page cache at every
-turn: 44 us an append against 33 with one connection and a pragma, which costs 1 us.
+turn: 44 us an append against 33 with one connection and a pragma, which costs 1 us. Writes that come while
+one is under way share the next transaction and its wait for the disk (`group`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 import apsw
 
 from preflight.errors import StorageError
+from preflight.storage.group import Groups, Write
 
 T = TypeVar("T")
 MEMORY = ":memory:"
@@ -38,7 +40,7 @@ _ADVICE: tuple[tuple[type[apsw.Error], str], ...] = (
 
 
 class SqliteFile:
-    """A database file that any thread may use and that survives a fork; see `reading` and `writing`.
+    """A database file that any thread may use and that survives a fork; see `reading` and `write`.
 
     `wait_seconds` is how long another process's lock is waited for. Every method raises StorageError,
     naming the file, when SQLite cannot do it; then nothing of it was done.
@@ -49,6 +51,8 @@ class SqliteFile:
         self.path = path
         self._wait_seconds = wait_seconds
         self._lock = threading.Lock()
+        self._holder: int | None = None  # the thread that works on the connection
+        self._groups = Groups(self._write_group)
         self._connection: apsw.Connection | None = None
         self._synchronous = ""
         self._identity: tuple[int, int] | None = None  # device and inode
@@ -59,25 +63,77 @@ class SqliteFile:
 
     def reading(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run `work` on the connection; it reads only."""
+        self._refuse_nesting()
         with self._lock:
-            return self._run("read", work, durable=None)
+            self._holder = threading.get_ident()
+            try:
+                return self._run("read", work, durable=None)
+            finally:
+                self._holder = None
 
-    def writing(self, work: Callable[[apsw.Connection], T], *, durable: bool) -> T:
-        """Run `work`, whose single statement is a transaction of its own; `durable` waits for the disk."""
+    def write(
+        self,
+        work: Callable[[apsw.Connection], T],
+        *,
+        durable: bool,
+        quick: Callable[[apsw.Connection], T | None] | None = None,
+    ) -> T:
+        """Run `work` in a transaction, of which nothing remains when it raises; `durable` waits for the disk.
+
+        `quick`, a single statement that returns None where it did nothing, is tried before a transaction is begun.
+        """
+        self._refuse_nesting()
+        done: T = self._groups.do(Write(work, durable=durable, quick=quick))
+        return done
+
+    def _refuse_nesting(self) -> None:
+        if self._holder == threading.get_ident():
+            raise StorageError("a signer or a judge of an admission must not use the store that called it")
+
+    def _write_group(self, group: list[Write[apsw.Connection]]) -> None:
         with self._lock:
-            return self._run("write", work, durable=durable)
+            self._holder = threading.get_ident()
+            try:
+                if len(group) == 1:
+                    self._write_alone(group[0])
+                else:
+                    self._write_together(group)
+            finally:
+                self._holder = None
 
-    def transaction(self, work: Callable[[apsw.Connection], T], *, durable: bool) -> T:
-        """Run `work` as one transaction, of which nothing remains when it raises."""
+    def _write_alone(self, write: Write[apsw.Connection]) -> None:
+        try:
+            done = None
+            if write.quick is not None:
+                done = self._run("write", write.quick, durable=write.durable)
+            if done is None:
+                done = self._run("write", _transaction(write.work), durable=write.durable)
+        except Exception as fault:  # noqa: BLE001  handed to the caller whose write it is
+            write.settle(None, fault)
+        else:
+            write.settle(done)
 
-        def run(connection: apsw.Connection) -> T:
-            # The write lock is taken first: what `work` reads cannot change before it writes.
-            connection.execute("BEGIN IMMEDIATE")
-            done = work(connection)
-            connection.execute("COMMIT")
+    def _write_together(self, group: list[Write[apsw.Connection]]) -> None:
+        def work(connection: apsw.Connection) -> list[Any]:
+            done = []
+            for write in group:
+                try:
+                    done.append(write.work(connection))
+                except Exception as fault:
+                    raise _Spoiled from fault
             return done
 
-        return self.writing(run, durable=durable)
+        try:
+            results = self._run("write", _transaction(work), durable=any(write.durable for write in group))
+        except _Spoiled:  # one of them raised and took all back: each for itself then
+            for write in group:
+                self._write_alone(write)
+        except Exception as fault:  # noqa: BLE001  handed to the callers
+            for write in group:
+                write.settle(None, StorageError(*fault.args))
+        else:
+            for write, done in zip(group, results, strict=True):
+                write.settle(done)
 
     def sync(self) -> None:
         """Wait until everything committed so far survives a loss of power."""
@@ -196,6 +252,21 @@ class SqliteFile:
             self._synchronous = wanted
 
 
+class _Spoiled(Exception):
+    """One write of a group raised; the others are innocent."""
+
+
+def _transaction(work: Callable[[apsw.Connection], T]) -> Callable[[apsw.Connection], T]:
+    def run(connection: apsw.Connection) -> T:
+        # The write lock is taken first: what `work` reads cannot change before it writes.
+        connection.execute("BEGIN IMMEDIATE")
+        done = work(connection)
+        connection.execute("COMMIT")
+        return done
+
+    return run
+
+
 def _create_private(path: str) -> None:
     """Make a new file readable by its owner only: it will hold what users said. SQLite's other files follow it."""
     if path == MEMORY:
@@ -268,5 +339,11 @@ def _after_fork() -> None:
     _forking.release()
 
 
+def _after_fork_in_child() -> None:
+    for store in _held:
+        store._groups.forget()  # noqa: SLF001  the threads that waited in it are the parent's
+    _after_fork()
+
+
 if hasattr(os, "register_at_fork"):  # pragma: no branch  only Windows has no fork
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
