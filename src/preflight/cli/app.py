@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from preflight.cli import answering, auditing, checking, doctoring, executing, meanings, playing, vectors
+from preflight.cli import answering, auditing, checking, doctoring, executing, meanings, playing, tools, vectors
 from preflight.cli.about import own_version
+from preflight.cli.opening import RULES
 from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
 from preflight.errors import CallerError, PreflightError, StorageError
 from preflight.render.visible import visible
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (checking, executing, answering, auditing, meanings, vectors, playing, doctoring):
+for group in (checking, executing, answering, auditing, meanings, tools, vectors, playing, doctoring):
     group.register(app)
 
 
@@ -40,8 +41,13 @@ def _options(
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
     ] = False,
+    rules: Annotated[
+        str | None,
+        typer.Option("--rules", envvar=RULES, metavar="PATH", help="A rules file or folder.", show_default=False),
+    ] = None,
 ) -> None:
-    pass
+    if rules:
+        os.environ[RULES] = rules
 
 
 def run(arguments: Sequence[str] | None = None) -> None:

@@ -56,7 +56,7 @@ def audit(
     """
     query = Query(
         action_key=key, tool=tool, field=field, source=source, decision=decision, user_id=user,
-        since=None if since is None else _moment(since), limit=limit,
+        since=None if since is None else moment(since), limit=limit,
     )  # fmt: skip
     screen = Screen()
     with opened_to_read(db) as gate:
@@ -70,7 +70,8 @@ def audit(
         screen.show([line("no record fits")])
 
 
-def _moment(text: str) -> str:
+def moment(text: str) -> str:
+    """Return what `--since` takes: an ISO 8601 time as it is, an age (`90m`, `24h`, `7d`) as the time it began."""
     ago = _AGO.fullmatch(text)
     if ago is None:
         return text  # the store reads ISO 8601, and says so when this is none

@@ -12,9 +12,11 @@ import typer
 
 from preflight.api import Preflight, create_preflight
 from preflight.errors import InvalidInput, StorageError
-from preflight.hooks import ShippedHooks
 from preflight.model.request import Scope
 from preflight.storage import open_storage
+
+RULES = "PREFLIGHT_RULES"
+"""The environment variable that names the rules: a file or folder. `preflight --rules` sets it."""
 
 Db = Annotated[
     str | None,
@@ -61,7 +63,8 @@ def opened_to_read(db: str | None) -> Iterator[Preflight]:
 def _gate(path: str) -> Iterator[Preflight]:
     storage = open_storage(path)
     try:
-        yield create_preflight(hooks=ShippedHooks(storage=storage), storage=storage, store_instruction=True)
+        rules = os.environ.get(RULES) or None
+        yield create_preflight(storage=storage, rules=rules, store_instruction=True)
     finally:
         storage.close()
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from preflight.cli.auditing import _moment as moment
+from preflight.cli.auditing import moment
 from preflight.cli.codes import ERROR
 from preflight.cli.opening import Db, opened_to_read
 from preflight.cli.screen import Screen
@@ -43,9 +43,10 @@ def lint(
         Literal["error", "warning", "note", "never"], typer.Option("--fail-on", help="What makes the exit code 1.")
     ] = "error",
 ) -> None:
-    """Tell what tool definitions leave to chance, hide, or say against themselves.
+    """Look for faults in tool definitions.
 
-    Lists given together are looked at side by side, as a client with all these servers sees them.
+    Tells what they leave to chance, hide, or say against themselves. Lists given together are looked at side by
+    side, as a client with all these servers sees them.
 
     \b
     Examples:
@@ -106,7 +107,9 @@ def gaps(
     ] = None,
     db: Db = None,
 ) -> None:
-    """Tell what users leave out, and what providers did not declare, from the records.
+    """Tell what users and providers leave out.
+
+    Counted over the records: what users did not say, and what providers did not declare.
 
     \b
     Examples:
