@@ -150,7 +150,7 @@ class _Walk:
         self._arguments(shape)
         for at, segment in enumerate(shape.get("instruction") or ()):
             self._segment(segment, f"/instruction/{at}/text")
-        if type(shape.get("request")) is str:  # the whole request, kept to repeat the run
+        if "request" in shape:  # kept to repeat the run: all that was handed over stands in it
             self.taken["/request"] = shape.pop("request")
         masked: Shape = self._parts(shape, "")
         return masked

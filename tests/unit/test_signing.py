@@ -199,11 +199,19 @@ def test_what_is_no_envelope_is_refused(text: bytes, what: str) -> None:
 
 def test_a_key_file_is_made_when_it_is_needed_and_is_its_owners(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "records.db.keys"
-    ring = FiledKeyring(KeyFile(path), NOW)
+    ring = FiledKeyring(KeyFile(path), lambda: NOW)
     seal = ring.sign(BODY)
     assert path.stat().st_mode & 0o777 == 0o600
-    FiledKeyring(KeyFile(path), NOW).verify(BODY, seal)
+    FiledKeyring(KeyFile(path), lambda: NOW).verify(BODY, seal)
     assert [entry.state for entry in KeyFile(path).table().signing] == ["active"]
+
+
+def test_a_file_without_keys_verifies_nothing_and_is_not_made(tmp_path: Path) -> None:
+    ring = FiledKeyring(KeyFile(tmp_path / "keys"), lambda: NOW)
+    with pytest.raises(SignatureInvalid, match="not known here"):
+        ring.verify(BODY, Keyring(HmacKey(SEED)).sign(BODY))
+    assert (ring.knows("hs256:0"), ring.revoked("hs256:0")) == (False, False)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_processes_that_begin_at_once_agree_on_one_key(tmp_path: Path) -> None:
@@ -212,7 +220,9 @@ def test_processes_that_begin_at_once_agree_on_one_key(tmp_path: Path) -> None:
 
     def begin() -> None:
         barrier.wait()
-        rings.append(FiledKeyring(KeyFile(path), NOW))
+        ring = FiledKeyring(KeyFile(path), lambda: NOW)
+        ring.sign(BODY)
+        rings.append(ring)
 
     threads = [threading.Thread(target=begin) for _ in range(8)]
     for thread in threads:
@@ -225,7 +235,7 @@ def test_processes_that_begin_at_once_agree_on_one_key(tmp_path: Path) -> None:
 
 def test_a_running_program_notices_rotation_and_revocation(tmp_path: Path) -> None:
     path = tmp_path / "keys"
-    running = FiledKeyring(KeyFile(path), NOW)
+    running = FiledKeyring(KeyFile(path), lambda: NOW)
     first = running.sign(BODY)
     KeyFile(path).change(lambda table: with_new_key(table, "ed25519", NOW))
     second = running.sign(BODY)
@@ -239,9 +249,8 @@ def test_a_running_program_notices_rotation_and_revocation(tmp_path: Path) -> No
 
 def test_after_the_active_key_is_revoked_nothing_is_signed(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys")
-    ring = FiledKeyring(file, NOW)
-    active = ring.keyring().active
-    assert active is not None
+    ring = FiledKeyring(file, lambda: NOW)
+    active = ring.sign(BODY).key_id
     file.change(lambda table: with_revoked(table, active, "lost"))
     with pytest.raises(SignatureInvalid, match="only verify"):
         ring.sign(BODY)
@@ -251,7 +260,7 @@ def test_after_the_active_key_is_revoked_nothing_is_signed(tmp_path: Path) -> No
 
 def test_a_key_file_that_others_may_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "keys"
-    FiledKeyring(KeyFile(path), NOW)
+    FiledKeyring(KeyFile(path), lambda: NOW).sign(BODY)
     path.chmod(0o640)
     with pytest.raises(ConstructionError, match="others may read"):
         KeyFile(path).table()
@@ -263,7 +272,7 @@ def test_a_damaged_key_file_is_refused_and_kept(tmp_path: Path, content: str) ->
     path.write_text(content)
     path.chmod(0o600)
     with pytest.raises(ConstructionError):
-        FiledKeyring(KeyFile(path), NOW)
+        FiledKeyring(KeyFile(path), lambda: NOW).sign(BODY)
     assert path.read_text() == content
 
 
@@ -324,7 +333,7 @@ def test_a_bad_variable_is_named_and_not_quoted(text: str, what: str) -> None:
 
 
 def test_the_lock_file_is_its_owners(tmp_path: Path) -> None:
-    FiledKeyring(KeyFile(tmp_path / "keys"), NOW)
+    FiledKeyring(KeyFile(tmp_path / "keys"), lambda: NOW).sign(BODY)
     assert {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {
         "keys": 0o600,
         "keys.lock": 0o600,

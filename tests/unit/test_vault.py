@@ -182,7 +182,7 @@ def test_replacing_looks_at_what_stood_there(keys: SubjectKeys) -> None:
 
 def test_master_keys_live_in_the_key_file_beside_the_signing_keys(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys")
-    masters = FiledMasters(file, NOW)
+    masters = FiledMasters(file, lambda: NOW)
     assert file.table().master == ()
     first, wrapped = masters.wrap(b"k" * 32, b"context")
     file.change(lambda table: with_new_master(table, NOW))
@@ -199,7 +199,7 @@ def test_a_key_file_without_active_master_is_refused(tmp_path: Path) -> None:
     retired = tuple(msgspec.structs.replace(entry, state="retired") for entry in file.table().master)
     file.change(lambda table: msgspec.structs.replace(table, master=retired))
     with pytest.raises(VaultError, match="no active master key"):
-        FiledMasters(file, NOW).wrap(b"k", b"c")
+        FiledMasters(file, lambda: NOW).wrap(b"k", b"c")
 
 
 def test_master_keys_come_from_the_environment() -> None:

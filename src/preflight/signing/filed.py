@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -20,12 +21,11 @@ Made = Literal["hs256", "ed25519"]
 class FiledKeyring:
     """A `Signer` over the signing keys of a file, as they stand at each use."""
 
-    def __init__(self, file: KeyFile, now: str) -> None:
-        """Use the keys of `file`; one without a signing key gets a new HMAC key, dated `now`."""
+    def __init__(self, file: KeyFile, now: Callable[[], str]) -> None:
+        """Use the keys of `file`; one without signing keys gets an HMAC key, dated `now()`, at the first signature."""
         self._file = file
+        self._now = now
         self._loaded: tuple[KeyTable, Keyring] | None = None
-        if not file.table().signing:
-            file.change(lambda table: table if table.signing else with_new_key(table, "hs256", now))
 
     def keyring(self) -> Keyring:
         """Return the keys in force now."""
@@ -38,11 +38,29 @@ class FiledKeyring:
 
     def sign(self, body: bytes) -> Seal:
         """Return the seal of a record's exact bytes."""
-        return self.keyring().sign_as(RECORD, body)
+        return self.sign_as(RECORD, body)
+
+    def sign_as(self, payload_type: str, body: bytes) -> Seal:
+        """Return the seal of a document of this type."""
+        if not self._file.table().signing:
+            self._file.change(lambda table: table if table.signing else with_new_key(table, "hs256", self._now()))
+        return self.keyring().sign_as(payload_type, body)
 
     def verify(self, body: bytes, seal: Seal) -> None:
         """Return if the seal is of these bytes by a key in force; raises SignatureInvalid otherwise."""
         self.keyring().verify_as(RECORD, body, seal)
+
+    def verify_as(self, payload_type: str, body: bytes, seal: Seal) -> None:
+        """Verify a document of this type."""
+        self.keyring().verify_as(payload_type, body, seal)
+
+    def knows(self, key_id: str) -> bool:
+        """Whether a key is in the file."""
+        return self.keyring().knows(key_id)
+
+    def revoked(self, key_id: str) -> bool:
+        """Whether a key counts no more."""
+        return self.keyring().revoked(key_id)
 
 
 def ring_of(table: KeyTable) -> Keyring:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 import msgspec
@@ -72,8 +72,8 @@ class LocalMasters:
 class FiledMasters:
     """The master keys of a key file, as they stand at each use."""
 
-    def __init__(self, file: KeyFile, now: str) -> None:
-        """Use the keys of `file`; one without a master key gets a new one, dated `now`, when it is first needed."""
+    def __init__(self, file: KeyFile, now: Callable[[], str]) -> None:
+        """Use the keys of `file`; one without a master key gets a new one, dated `now()`, when it is first needed."""
         self._file = file
         self._now = now
 
@@ -93,7 +93,7 @@ class FiledMasters:
     def _masters(self) -> LocalMasters:
         table = self._file.table()
         if not table.master:
-            table = self._file.change(lambda now: now if now.master else with_new_master(now, self._now))
+            table = self._file.change(lambda now: now if now.master else with_new_master(now, self._now()))
         active = next((entry for entry in table.master if entry.state == "active"), None)
         if active is None:
             message = f"`{self._file.path}` has no active master key; restore it from a backup"
