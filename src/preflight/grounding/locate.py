@@ -15,7 +15,7 @@ import msgspec
 
 from preflight.grounding.call import places_of
 from preflight.grounding.field import Field, compile_field
-from preflight.grounding.findings import NOTHING_RECORDED, Context, Target
+from preflight.grounding.findings import NOTHING_RECORDED, Context, Role, Target
 from preflight.grounding.leaves import leaves, packed, split_items, together
 from preflight.grounding.lookup import look_up
 from preflight.grounding.place import Place
@@ -23,8 +23,8 @@ from preflight.grounding.quantities import unit_after
 from preflight.grounding.quoting import own_words
 from preflight.grounding.read_date import supports_parts
 from preflight.grounding.read_number import as_decimal, canonical_number
-from preflight.grounding.spans_of_time import supports_length
 from preflight.grounding.rules import may_derive
+from preflight.grounding.spans_of_time import supports_length
 from preflight.grounding.text import bounded, has_deceiving
 from preflight.grounding.words import FUNCTION
 from preflight.model.evidence import Evidence, Located

@@ -22,6 +22,7 @@ _MINUS = "-\u2212"
 _CURRENCY = "$€£¥₩₹₽₪฿"
 _LIST_OPEN = "[("
 _MAX_DIGITS = 400
+_MAX_INDENT = 16
 
 SCALES: dict[str, Decimal] = {
     name: Decimal(10) ** power
@@ -48,6 +49,7 @@ PERCENT = re.compile(
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?![^\W_])", re.IGNORECASE)
 _NEGATIVE_WORD = re.compile(r"(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE)
 _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
+_ITEM = re.compile(r"[ \t]*[0-9]{1,2}[.)][ \t]")
 _COMPASS = re.compile(r"[°º]?[ ]?([NSEW])\b")
 _UNIT_AFTER = re.compile(
     r"(?:°|º|[munpkcdMGTµμ]?(?:m|g|l|L|s|W|V|A|Hz|J|B|F|H|Ω|N|Pa|Wh|cal)|h|hr|hrs|min|mins|sec|secs|d|w|y|yr|yrs|yo|in|ft|lb|lbs|oz|mi|yd|mph|kph"
@@ -61,12 +63,22 @@ def numerals(text: str, language: str) -> Iterator[Mention]:
     for run in _RUN.finditer(text):
         if run.start() < done or run.end() - run.start() > _MAX_DIGITS or not _free_left(text, run.start()):
             continue
+        if _ITEM.match(text, _line_start(text, run.start())) and run.end() - run.start() <= 2:
+            continue  # the number of an item in a list
         for start, end in _pieces(text, run.start(), run.end(), language):
             after = _free_right(text, end) if end == run.end() else ""
             if after is not None:
                 for mention in _numeral(text, start, end, language, after):
                     done = max(done, mention.end)
                     yield mention
+
+
+def _line_start(text: str, start: int) -> int:
+    """Where the line of the number starts when nothing but blanks stands before it, else the number itself."""
+    at = start
+    while at > 0 and start - at < _MAX_INDENT and text[at - 1] in " \t":
+        at -= 1
+    return at if at == 0 or text[at - 1] == "\n" else len(text)
 
 
 def _pieces(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:

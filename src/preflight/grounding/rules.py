@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from preflight.grounding.field import Field
 from preflight.grounding import cues, language_cues, tokens
+from preflight.grounding.field import Field
 from preflight.grounding.leaves import Leaf
 from preflight.grounding.matching import claimed_spans
 from preflight.grounding.place import Place
@@ -188,7 +188,8 @@ def counts_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
     if at >= len(index.words) or unit_after(text, found.end):
         return False
     word = index.words[at]
-    if text[found.end : index.span(at)[0]].strip(" -") or word in STOP or not (_plural(word) or word in _COUNTED):
+    counted = word.isalpha() if value == 1 else _plural(word) or word in _COUNTED
+    if text[found.end : index.span(at)[0]].strip(" -") or word in STOP or not counted:
         return False
     return cue_key(word) not in leaf.field.cues and not (
         cue_key(word) in _PEOPLE and not _PEOPLE.isdisjoint(leaf.field.cues)

@@ -95,7 +95,8 @@ _MINUTES = {
 }
 _MINUTE_WORDS = {"five": 5, "ten": 10, "twenty": 20, "twenty five": 25}
 _HAS_TIME = re.compile(
-    r"\d|noon|night|mid|half|quarter|past|minutes|[ap]\.?m\b|clock|at |시|時|mañana|las |uhr|halb|viertel|정오|자정|正午",
+    r"\d|noon|night|mid|half|quarter|past|minutes|[ap]\.?m\b|clock|at |시|時|mañana|las |uhr|halb"
+    r"|viertel|정오|자정|正午",
     re.IGNORECASE,
 )
 

@@ -205,3 +205,29 @@ def test_a_number_for_a_field(text: str, name: str, schema: dict[str, Any], clai
 
 def test_a_number_too_long_to_be_written_is_no_value() -> None:
     assert as_decimal(10**5000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1. One-way\n2) Economy\n  3. me", []),
+        ("send\n5 roses", [("5", "5")]),
+        ("pay 5. Now", [("5", "5")]),
+        ("5.", [("5", "5")]),
+    ],
+)
+def test_the_number_of_an_item_in_a_list_is_no_quantity(text: str, found: list[tuple[str, str]]) -> None:
+    assert in_digits(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "state"),
+    [
+        ("a one-way flight", "bags", "unknown"),
+        ("one bag", "bags", "known"),
+        ("one certificate", "bags", "unknown"),
+        ("just 1", "bags", "known"),
+    ],
+)
+def test_one_counts_what_follows_it(text: str, name: str, state: str) -> None:
+    assert ground_call([Segment(text, "user")], [Target(name, {"type": "integer"}, 1)])[name].state == state

@@ -172,3 +172,11 @@ def test_stored_evidence_that_no_longer_fits_the_value_supports_nothing() -> Non
     nested = msgspec.structs.replace(evidence, parts=(msgspec.structs.replace(evidence.parts[0], pointer="/who/name"),))
     who = {"type": "object", "properties": {"who": {"type": "object"}}}
     assert support([Segment("red", "user")], located_from(nested, {"who": {"name": "red"}}), who) is not None
+
+
+def test_a_derived_value_is_supported_only_where_the_field_may_be_derived() -> None:
+    where = ("ship it to Germany", "Germany", "DE", cases.COUNTRY)
+    assert at(*where) is not None
+    assert at(*where, role="target") is None
+    assert at(*where, role="target", hints={"x-grounding": "derived"}) is not None
+    assert at(*where, hints={"x-grounding": "stated"}) is None
