@@ -39,16 +39,11 @@ from preflight.results import (
     InDoubt,
     Refused,
 )
-from preflight.rulebook import ByTool, FixedRules, Rules, RuleSource
+from preflight.rulebook import RulesGiven, RuleSource, rules_source
 from preflight.storage import open_storage
 
 if TYPE_CHECKING:
     from preflight.services import Services
-
-RulesGiven = str | Path | Rules | RuleSource | ByTool | None
-"""Rules as `create_preflight` takes them: a file or folder that is read again when it changes, a set of rules, a
-callable that returns the rules in force, values by `(server, tool)`, or none."""
-
 
 ANYWHERE = Scope()
 """The scope of callers that have no tenants and no conversations."""
@@ -59,7 +54,7 @@ class _Parts:
 
     def __init__(self, hooks: object, storage: Storage, options: Options) -> None:
         limits, clock = options.get("limits", DEFAULT), options.get("clock") or SystemClock()
-        rules, read_tool = _rules(options.get("rules")), options.get("read_tool")
+        rules, read_tool = rules_source(options.get("rules")), options.get("read_tool")
         if hooks is None:
             hooks = ShippedHooks(storage=storage, read_tool=read_tool, rules=rules, clock=clock)
         table, unsafe = collect(hooks, strict=options.get("strict", True))
@@ -265,9 +260,10 @@ class Options(TypedDict, total=False):
 
     `strict` (True) refuses hooks whose default verifies nothing. `clock` tells the time (the machine's).
     `rules` is a file or folder of rules, read again when it changes, or a `RuleSet`, a callable that returns the
-    rules in force, or values by `(server, tool)`; a tool without rules is irreversible. `read_tool` calls a read tool for measurements: server, tool,
-    arguments. `limits` bounds what is accepted. `store_instruction` (False) keeps the user's words with the
-    records and questions (R-71). `hook_seconds` overrides time limits by hook name (10 s).
+    rules in force, or values by `(server, tool)`; a tool without rules is irreversible. `read_tool` calls a read
+    tool for measurements: server, tool, arguments. `limits` bounds what is accepted. `store_instruction` (False)
+    keeps the user's words, and the whole request, with the records and questions (R-71).
+    `hook_seconds` overrides time limits by hook name (10 s).
     """
 
     strict: bool
@@ -317,19 +313,6 @@ def _services(
     from preflight.services import Services  # noqa: PLC0415  CEL and YAML only where rules are used
 
     return Services(storage, measurer, rules, clock)
-
-
-def _rules(given: RulesGiven) -> RuleSource:
-    if isinstance(given, str | Path):
-        from preflight.rules import LiveRules  # noqa: PLC0415  CEL and YAML only where rules are used
-
-        return LiveRules(given).current
-    if callable(given):
-        return given
-    if given is None or isinstance(given, Mapping):
-        fixed = FixedRules(given or {})
-        return lambda: fixed
-    return lambda: given
 
 
 def _id_of(decision: Executable | Record | str) -> str:

@@ -288,6 +288,7 @@ class Shell:
             not_after=iso(now + request.rules.decision_seconds) if executable else None,
             trigger=trigger_of(request),
             instruction=(request.segments or ()) if self._store_instruction else msgspec.UNSET,
+            request=as_given(request) if self._store_instruction else msgspec.UNSET,
         )
 
     def _held_record(self, gate: Gate, digest: str) -> Record:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
@@ -53,3 +54,22 @@ class FixedRules:
     def for_user(self, user_id: str, tenant: str = "") -> UserRules:  # noqa: ARG002  nothing is declared for users
         """Return nothing: values given this way are about tools."""
         return _NOBODY
+
+
+RulesGiven = str | Path | Rules | RuleSource | ByTool | None
+"""Rules as callers give them: a file or folder that is read again when it changes, a set of rules, a callable that
+returns the rules in force, values by `(server, tool)`, or none."""
+
+
+def rules_source(given: RulesGiven) -> RuleSource:
+    """Return what is asked for the rules in force. Raises RulesError for files that cannot be loaded."""
+    if isinstance(given, str | Path):
+        from preflight.rules import LiveRules  # noqa: PLC0415  CEL and YAML only where rules are used
+
+        return LiveRules(given).current
+    if callable(given):
+        return given
+    if given is None or isinstance(given, Mapping):
+        fixed = FixedRules(given or {})
+        return lambda: fixed
+    return lambda: given

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
-from preflight.cli import answering, auditing, checking, doctoring, executing, meanings, playing, tools, vectors
+from preflight.cli import answering, auditing, checking, doctoring, executing, meanings, playing, ruling, tools, vectors
 from preflight.cli.about import own_version
-from preflight.cli.opening import RULES
 from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
+from preflight.cli.opening import RULES
 from preflight.errors import CallerError, PreflightError, StorageError
 from preflight.render.visible import visible
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (checking, executing, answering, auditing, meanings, tools, vectors, playing, doctoring):
+for group in (checking, executing, answering, auditing, meanings, ruling, tools, vectors, playing, doctoring):
     group.register(app)
 
 

@@ -59,10 +59,13 @@ def judge(
     conditions = tuple(
         [UnknownCondition(c.id, c.note, c.route, c.missing, c.slot) for c in found.conditions if c.status == "unknown"]
     )
-    routes = [open_.route for part in (unknown, unverified, conditions) for open_ in part]
+    routes = [field.route for field in unknown]
+    routes += [item.route for item in unverified]
+    routes += [condition.route for condition in conditions]
     decision, kind = _decide(unmet, routes, branches, found.payload_errors)
     asks = [asked.get(f.name, 0) for f in unknown if f.route == "ask_user"]
-    asks += [asked_items.get(i.id, 0) for i in (*unverified, *conditions) if i.route == "ask_user"]
+    asks += [asked_items.get(i.id, 0) for i in unverified if i.route == "ask_user"]
+    asks += [asked_items.get(c.id, 0) for c in conditions if c.route == "ask_user"]
     if decision == "ask_user" and any(count >= limit for count in asks):
         decision, kind = "hold", "value_exhausted"
     return decision, Gate(

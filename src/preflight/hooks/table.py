@@ -37,10 +37,11 @@ def collect(hooks: object, *, strict: bool) -> tuple[dict[str, Hook], tuple[str,
             "give them, use the shipped hooks, or pass `strict=False`"
         )
         raise ConstructionError(message)
-    return {**{name: DEFAULTS[name] for name in unsafe}, **given}, unsafe
+    table = {name: hook for name, hook in given.items() if callable(hook)}
+    return {**{name: DEFAULTS[name] for name in unsafe}, **table}, unsafe
 
 
-def _by_name(hooks: object) -> dict[str, Hook]:
+def _by_name(hooks: object) -> dict[str, object]:
     if isinstance(hooks, Mapping):
         return {str(name): hook for name, hook in hooks.items()}
     found = {name: getattr(hooks, name, None) for name in ALL}

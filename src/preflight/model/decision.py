@@ -14,6 +14,8 @@ from preflight.model.slot import DroppedClaim, FieldState, Route
 SCHEMA_VERSION = "2.0"
 
 ExecutionDecision = Literal["execute", "ask_user", "hold", "deferred"]
+DECISIONS: tuple[ExecutionDecision, ...] = ("execute", "ask_user", "hold", "deferred")
+"""The four verdicts; the other states of a record are steps of an execution."""
 GateKind = Literal[
     "checklist_unidentified",
     "intent_undetermined",

@@ -67,6 +67,7 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     outcome: Outcome | None = None
     question_id: str | None = None
     instruction: tuple[Segment, ...] | UnsetType = UNSET
+    request: object = UNSET
     sealed: dict[str, Sealed] = msgspec.field(default_factory=dict)
 
     @property

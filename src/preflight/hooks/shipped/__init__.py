@@ -22,7 +22,7 @@ from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure
 from preflight.measuring import Measurer, ReadTool
 from preflight.model.checklist import Fixed, Match, WhenCase
-from preflight.model.evidence import Evidence, Located, NotGrounded
+from preflight.model.evidence import Located, NotGrounded
 from preflight.model.request import Request, Scope, Utterance
 from preflight.model.slot import FieldState, Slot
 from preflight.model.tool import Tool
