@@ -12,7 +12,8 @@ from preflight.render.visible import code_points, quoted, value_text, visible, w
 
 HIDDEN = {
     "escape": "\x1b", "null": "\x00", "delete": "\x7f", "C1": "\x9b", "line separator": "\u2028",
-    "no-break space": "\u00a0", "right-to-left override": "\u202e", "isolate": "\u2066", "zero-width space": "\u200b", "joiner": "\u200d",
+    "no-break space": "\u00a0", "right-to-left override": "\u202e", "isolate": "\u2066", "zero-width space": "\u200b",
+    "joiner": "\u200d",
     "soft hyphen": "\u00ad", "tag": "\U000e0041", "variation selector": "\ufe0f", "more selectors": "\U000e0101",
     "Hangul filler": "\u3164", "blank Braille": "\u2800", "private use": "\ue000", "surrogate": "\ud800",
 }  # fmt: skip
