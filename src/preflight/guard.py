@@ -28,13 +28,14 @@ from preflight.limits import Limits
 from preflight.model.checklist import Match
 from preflight.model.decision import Decision
 from preflight.model.evidence import Located, NotGrounded
+from preflight.model.rules import ToolRules
 from preflight.model.slot import FieldState
 from preflight.workers import Job, Workers
 
 _EXACT = frozenset(
     {
         type(None), bool, int, float, str, dict, list, tuple, MappingProxyType,
-        FieldState, Match, Located, NotGrounded,
+        FieldState, Match, Located, NotGrounded, ToolRules,
     }
 )  # fmt: skip
 _PLAIN = frozenset({type(None), FieldState, Match, Located, NotGrounded})  # nothing more to check

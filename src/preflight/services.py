@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
+import msgspec
+
 from preflight import references
 from preflight.clock import iso, seconds_of
 from preflight.core.pointer import descend
@@ -20,12 +22,14 @@ from preflight.model.instruction import USER
 from preflight.model.json_value import freeze, is_number, is_object
 from preflight.model.record import Record
 from preflight.model.request import Request, Utterance
-from preflight.model.rules import ConditionRule, LimitRule
+from preflight.model.rules import ConditionRule, LimitRule, ToolRules
 from preflight.model.slot import Slot
 from preflight.model.tool import Tool
 from preflight.ports import Clock, Query, Storage
 from preflight.rulebook import RuleSource
 from preflight.rules import Conditions, Inputs, needs, provider_conditions
+from preflight.rules.labels import Unreadable
+from preflight.secrecy import covered
 
 Rule = ConditionRule | LimitRule
 Outcome = dict[str, object]
@@ -65,14 +69,23 @@ class Services:
         except _UNREACHABLE as fault:
             return NotGrounded(f"not measured: {fault}")  # R-45: it may succeed another time
 
-    def provider_checklist(self, request: Request) -> tuple[ConditionRule, ...]:
-        """Return the conditions that a trusted server declares for its tool (R-63)."""
-        return provider_conditions(request.tool, request.rules).conditions
+    def provider_checklist(self, request: Request) -> ToolRules:
+        """Return the rules of the call with what a trusted server declares for its tool added (R-63)."""
+        rules, declared = request.rules, provider_conditions(request.tool, request.rules)
+        unreadable = [_unreadable(i, each) for i, each in enumerate(declared.unreadable, 1)]
+        return msgspec.structs.replace(
+            rules,
+            conditions=(*rules.conditions, *declared.conditions, *unreadable),
+            measures={**declared.measures, **rules.measures},  # R-6: what the adopter declares comes first
+            notices=(*rules.notices, *(n for n in declared.notices if n not in rules.notices)),
+        )
 
     def check_condition(self, rule: Rule, request: Request, arguments: Mapping[str, object]) -> Outcome:
         """Check one condition now: `{state, missing, note, broken, measured}`."""
         if isinstance(rule, LimitRule):
             return self._within(rule, request, arguments)
+        if not rule.text:
+            return {"state": "unknown", "note": rule.message, "broken": True}
         if rule.check == "measure":
             return self._measured_true(rule, request, arguments)
         measured, missing = self._measure_all(rule, request, arguments)
@@ -180,6 +193,10 @@ class Services:
 
     def _within(self, rule: LimitRule, request: Request, arguments: Mapping[str, object]) -> Outcome:
         """Add what was started in the window to this call (R-66); starts that failed do not count."""
+        if rule.field is not None and covered(request.rules)(
+            rule.field
+        ):  # R-78: it would open every record of the window
+            return {"state": "unknown", "note": "a limit cannot add up a field that is secret", "broken": True}
         here = self._amount(rule, arguments)
         if here is None:
             return {"state": "unknown", "missing": (f"args.{rule.field}",), "broken": False}
@@ -209,6 +226,11 @@ class Services:
             return Decimal(1)
         value = descend(arguments, steps(f"/{rule.field}"))
         return Decimal(repr(value)) if is_number(value) else None
+
+
+def _unreadable(number: int, label: Unreadable) -> ConditionRule:
+    """A declaration that cannot be read is a condition nobody can meet, until somebody repairs it."""
+    return ConditionRule(f"unreadable_{number}", "provider", "expression", "", message=label.why)
 
 
 def _approved(request: Request) -> dict[str, object]:

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
+import msgspec
+
 from preflight.core.needs import Need
 from preflight.core.schema import Walked
 from preflight.model.condition import ConditionState
 from preflight.model.json_value import confirmation_id, is_object
 from preflight.model.request import Request
-from preflight.model.rules import ConditionRule, LimitRule
+from preflight.model.rules import ConditionRule, LimitRule, ToolRules
 from preflight.model.slot import FieldState, Route
 
 Rule = ConditionRule | LimitRule
 States = tuple[ConditionState, ...]
 
 
-def check(request: Request, walked: Walked, *, provider: bool) -> Generator[Need, object, States]:
-    """Check every condition that is declared for this call; all of them, so that all are reported together.
+def with_provider(request: Request) -> Generator[Need, object, Request | None]:
+    """Add what the server itself declares for its tool, where the rules trust it for that; None: unreadable (R-63)."""
+    declared = yield Need("provider_checklist", (request,))
+    return msgspec.structs.replace(request, rules=declared) if type(declared) is ToolRules else None
 
-    `provider` says whether the server's own declarations are read (R-63).
-    """
+
+def check(request: Request, walked: Walked) -> Generator[Need, object, States]:
+    """Check every condition that is declared for this call; all of them, so that all are reported together."""
     states = list(_confirmations(request, walked))
     rules: list[Rule] = [*request.rules.conditions, *request.rules.limits]
-    if provider:
-        declared = yield Need("provider_checklist", (request,))
-        if isinstance(declared, tuple):
-            rules += [rule for rule in declared if isinstance(rule, ConditionRule)]
-        if declared is not None and not isinstance(declared, tuple):
-            states.append(_unreadable(request))
     open_slots = {state.name for state in (*walked.fields, *walked.extra_fields) if not state.settled}
     for rule in rules:
         if isinstance(rule, ConditionRule) and rule.check == "confirmation":
@@ -99,7 +98,8 @@ def _route(said: Mapping[str, object], missing: tuple[str, ...], open_slots: set
     return "system_lookup" if any(not name.startswith("args.") for name in missing) else "definition_repair"
 
 
-def _unreadable(request: Request) -> ConditionState:
+def unreadable(request: Request) -> ConditionState:
+    """What stands in the record when a trusted server's declarations cannot be read."""
     return ConditionState(
         "provider_checklist", "provider", "unknown", request.utterance.now,
         note="what the provider declares cannot be read", route="definition_repair",

@@ -18,7 +18,7 @@ from preflight.core.fixed import BrokenHook
 from preflight.core.lookup import Lookup
 from preflight.core.needs import Facts, Failed, Need
 from preflight.core.outcome import Run
-from preflight.core.schema import walk
+from preflight.core.schema import Walked, walk
 from preflight.core.setup import PLAIN, Setup
 from preflight.core.shape import RequestShape
 from preflight.core.verdict import Findings
@@ -118,7 +118,7 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
     held: tuple[ConditionState, ...] = ()
     if run.phase == "at_trigger":  # R-29: conditions are not checked before
         states = yield from checklist.verify(items, request)
-        held = yield from conditions.check(request, walked, provider="provider_checklist" in setup.hooks)
+        held = yield from _conditions(run, walked)
     settled_all = not verdict.unknown_states(walked) and not walked.branches
     errors = plan.validate(walked.arguments) if settled_all else ()  # R-28
     return (yield from _rendered(run, run.judged(Findings(walked, states, held, errors))))
@@ -132,6 +132,20 @@ def _reading(run: Run) -> Decision:
     claims = thaw(run.request.claims)
     assert isinstance(claims, dict)  # noqa: S101  claims are an object
     return run.read_passes(plan.validate(claims))
+
+
+def _conditions(run: Run, walked: Walked) -> Generator[Need, object, tuple[ConditionState, ...]]:
+    """Check what the rules declare, and what a trusted server declares beside them (R-60, R-63)."""
+    request = run.request
+    unread: tuple[ConditionState, ...] = ()
+    if request.rules.trust_labels and "provider_checklist" in run.setup.hooks:
+        declared = yield from conditions.with_provider(request)
+        if declared is None:
+            unread = (conditions.unreadable(request),)
+        else:
+            request = declared
+    run.notices = request.rules.notices
+    return (*(yield from conditions.check(request, walked)), *unread)
 
 
 def _deferring(run: Run) -> Path:

@@ -23,7 +23,7 @@ from preflight.model.slot import Unsupported
 class Run:
     """What is known so far in one run; each method ends it in a decision that says just that."""
 
-    __slots__ = ("action_key", "fixed", "notes", "phase", "request", "setup", "walked")
+    __slots__ = ("action_key", "fixed", "notes", "notices", "phase", "request", "setup", "walked")
 
     def __init__(self, request: Request, setup: Setup) -> None:
         """Begin a run: nothing is settled."""
@@ -33,6 +33,7 @@ class Run:
         self.phase: Phase | None = None
         self.action_key: str | None = None
         self.notes = ""
+        self.notices: tuple[str, ...] = ()
         self.walked: Walked | None = None
 
     def matched(self, match: Match) -> None:
@@ -161,6 +162,7 @@ class Run:
             dropped_claims=walked.dropped,
             allowed_claims=walked.allowed,
             conditions=found.conditions,
+            notices=self.notices,
             unmet=unmet_conditions(found.conditions),
             call_arguments=arguments,
             deferred_input=deferred_input,

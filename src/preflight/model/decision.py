@@ -113,7 +113,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     """The verdict of one run. Branch on `execution_decision`, never on a count (R-32).
 
     `fields` and the counts are None where no decision about values was made; an empty tuple means the
-    lookup ran and found no slots (R-25). `call_arguments` is set only when the call may run.
+    lookup ran and found no slots (R-25). `call_arguments` is set only when the call may run. `notices` are shown
+    before the call (R-63).
     """
 
     schema_version: str
@@ -132,6 +133,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     dropped_claims: tuple[DroppedClaim, ...] = ()
     allowed_claims: tuple[DroppedClaim, ...] = ()
     conditions: tuple[ConditionState, ...] = ()
+    notices: tuple[str, ...] = ()
     unmet: tuple[UnmetCondition, ...] = ()
     call_arguments: object = None
     deferred_input: object = None

@@ -30,6 +30,9 @@ from preflight.plans import plan_of
 from preflight.ports import Clock, Storage
 from preflight.rulebook import RuleSource
 
+Scorer = Callable[[str, Tool], bool]
+"""Says whether a tool looks like the act (by embeddings, say). It may only narrow: nothing is approved by it."""
+
 Check = Callable[[Request], bool]
 """Verifies a checklist item by measuring: only exactly True verifies."""
 
@@ -39,8 +42,8 @@ class ShippedHooks:
 
     `storage` is the store that remembers what users confirmed; `meanings` are mappings that hold for
     everybody, `rules` the rules in force, whose `intents` are such mappings too. `measures` says by which read
-    tool a field is measured, `read_tool` calls it. `checks` verifies checklist items by id. `clock` dates
-    measurements.
+    tool a field is measured, `read_tool` calls it. `checks` verifies checklist items by id. `scorer` may
+    refuse what mappings approve. `clock` dates measurements.
     """
 
     def __init__(
@@ -52,12 +55,14 @@ class ShippedHooks:
         read_tool: ReadTool | None = None,
         checks: Mapping[str, Check] = MappingProxyType({}),
         rules: RuleSource | None = None,
+        scorer: Scorer | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Take what the hooks look things up in."""
         self._storage = storage
         self._meanings = tuple(meanings)
         self._rules = rules
+        self._scorer = scorer
         self._measures = {name: measure.as_rule(name) for name, measure in measures.items()}
         self._measurer = Measurer(read_tool, clock or SystemClock())
         self._checks = dict(checks)
@@ -86,6 +91,8 @@ class ShippedHooks:
             rules = self._rules().for_tool(tool.server, tool.name)
             if reason := wishes.mismatch(mappings.words_of(c2), rules):
                 return Match(approved=False, reason=reason)
+        if match.approved and self._scorer is not None and self._scorer(c2, tool) is not True:
+            return Match(approved=False, reason="the scorer does not see the act in the tool")
         return match
 
     @inline
