@@ -9,8 +9,7 @@ from preflight.lint.finding import Finding
 from preflight.lint.quoting import quote
 from preflight.lint.subject import Subject
 
-# Lines that go on in lower case are one sentence, wrapped.
-_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[^\sa-z])|\n+(?=[^\sa-z])")
+_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.) (?=[^a-z])")
 _CONDITION = re.compile(
     r"""(?:^|\b(?:use|call|run|set|can|may|should|works?|allowed|available|valid|possible|permitted)\b [^.]{0,40})
         \bonly\ (?:if|when|after|once)\b
@@ -50,8 +49,20 @@ _LEAST = 12  # code points: below it a piece of text is a heading, not a sentenc
 
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences and lines of a text, each once."""
-    pieces = (" ".join(piece.split()).strip(" -*•") for piece in _END.split(text))
+    pieces = (piece.strip(" -*•") for line in _unwrapped(text) for piece in _END.split(line))
     return tuple(dict.fromkeys(piece for piece in pieces if len(piece) >= _LEAST))
+
+
+def _unwrapped(text: str) -> list[str]:
+    """The lines of a text; one that goes on in lower case belongs to the line before it."""
+    lines = [[""]]
+    for line in text.splitlines():
+        words = line.split()
+        if words and words[0][0].islower():
+            lines[-1] += words
+        else:
+            lines.append(words)
+    return [" ".join(words) for words in lines]
 
 
 def conditions(subject: Subject) -> tuple[str, ...]:

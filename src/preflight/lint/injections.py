@@ -34,9 +34,9 @@ _KINDS = (
     ),
     _kind(
         "poses as another voice in the conversation",
-        r"""(?:^|[\n.!?>"'])\s*(?:system|assistant|developer|admin(?:istrator)?)\s*:\s
-        | <\s*/?\s*(?:system|important|instructions?|critical|secret|admin|assistant|user)\s*>
-        | <\|im_(?:start|end)\|> | \[/?inst\] | <</?sys>> | \#\#\#\s*(?:system|instruction)s?\s*:""",
+        r"""(?:^|[\n.!?>"'])\s{0,9}(?:system|assistant|developer|admin(?:istrator)?)\s*:\s
+        | <\s?/?\s?(?:system|important|instructions?|critical|secret|admin|assistant|user)\s?>
+        | <\|im_(?:start|end)\|> | \[/?inst\] | <</?sys>> | \#\#\#\s?(?:system|instruction)s?\s?:""",
     ),
     _kind(
         "says that no one needs to be asked",

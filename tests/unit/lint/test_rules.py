@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -389,3 +390,28 @@ def test_findings_are_ordered_from_grave_to_slight_and_the_same_each_time() -> N
 def test_any_schema_is_looked_at(schema: object) -> None:
     found = only({"schema": freeze(schema, "schema")})
     assert [f.rule for f in found if f.level == "error"] in (["PF010"], [])
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "\n ",
+        "\n",
+        ". " + " " * 50,
+        "send ",
+        "do not ",
+        "a/",
+        "use ",
+        "requires ",
+        "\u200b",
+        "\n[Required",
+        '"',
+        "no a b ",
+    ],
+    ids=repr,
+)
+def test_a_hostile_description_takes_time_in_proportion_to_its_length(unit: str) -> None:
+    hostile = tool(description=unit * (100_000 // len(unit)))
+    begin = time.process_time()
+    lint_tool(hostile)
+    assert time.process_time() - begin < 5  # about 0.3 s; a search that doubles back takes minutes
