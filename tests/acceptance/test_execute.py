@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -107,6 +108,17 @@ def test_a_server_that_cannot_be_started_starts_nothing(shell: Shell, command: s
     assert said in ran.err
     assert shell("in-doubt").out == "nothing is in doubt\n"
     assert shell("execute", decision, "--server", bank(shell)).code == 0  # it was not used up
+
+
+def test_without_the_extra_it_says_what_to_install(shell: Shell) -> None:
+    decision = decided(shell)
+    # None makes Python's import raise, as it does where nothing is installed
+    with mock.patch.dict(sys.modules, {"mcp_types": None}):
+        sys.modules.pop("preflight.mcp.stdio", None)
+        ran = shell("execute", decision, "--server", bank(shell))
+    assert ran.code == 2
+    assert "install the extra: pip install 'execution-state-preflight[mcp]'" in ran.err
+    assert shell("execute", decision, "--server", bank(shell)).code == 0
 
 
 STUCK = """

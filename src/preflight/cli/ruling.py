@@ -104,7 +104,9 @@ def replay(
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
-    """Make stored decisions again, under the rules given with `--rules`, and show what changes.
+    """Make stored decisions again, and show what changes.
+
+    They are made under the rules given with `--rules`.
 
     The stored request, clock and measurements are used; nothing is asked, measured, recorded or called. Where
     the request was not stored, the evidence is read again instead.

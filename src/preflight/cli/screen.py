@@ -35,13 +35,19 @@ class Screen:
         """Print lines and tables."""
         for block in blocks:
             if self._console is not None:
-                self._console.print(
-                    _rich_table(block) if isinstance(block, Table) else _rich_line(block), soft_wrap=True
-                )
+                self._print(self._console, block)
                 continue
             for text in _aligned(block) if isinstance(block, Table) else [plain(block)]:
                 self._stream.write(text.rstrip() + "\n")
         self._stream.flush()
+
+    def _print(self, console: Console, block: Block) -> None:
+        if isinstance(block, Table):
+            console.print(_rich_table(block))
+        else:
+            console.print(
+                _rich_line(block), soft_wrap=True
+            )  # a line is the terminal's to wrap, so that it copies whole
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """Print a JSON value; characters that cannot be seen are escaped, so that a terminal is safe from them."""
@@ -78,7 +84,8 @@ def _rich_table(table: Table) -> RichTable:
 
     made = RichTable(box=box.SIMPLE_HEAD, header_style="dim", pad_edge=False)
     for column in table.columns:
-        made.add_column(column, overflow="fold")  # R-9, R-78: what is bound is shown whole
+        # what is bound is shown whole: folded, never cut; ids stay in one piece, to be copied
+        made.add_column(column, overflow="fold", no_wrap=column in ("id", "decision"))
     for row in table.rows:
         made.add_row(*map(_rich_line, row))
     return made
