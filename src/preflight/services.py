@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import msgspec
 
-from preflight import references
+from preflight import members, references
 from preflight.clock import iso, seconds_of
 from preflight.core.pointer import descend
 from preflight.errors import PreflightError
@@ -65,7 +65,9 @@ class Services:
         try:
             if rules.reference is not None:
                 return references.resolve(rules.reference, slot, request, self._measurer, known)
-            return None if rules.measure is None else self._measurer.read(request.rules.measures[rules.measure], known)
+            if rules.measure is not None:
+                return self._measurer.read(request.rules.measures[rules.measure], known)
+            return members.find(rules.members, slot, request, self._measurer, known)
         except _UNREACHABLE as fault:
             return NotGrounded(f"not measured: {fault}")  # it may succeed another time
 

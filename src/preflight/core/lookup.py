@@ -74,7 +74,7 @@ class Lookup:
             found = self._set_before(slot)
         if found is None and "measured_data" in sources:
             found = self._measured(slot, (yield Need("measure_from_environment", (slot, request), slot.name)))
-            if found is None and (rules.measure or rules.reference):
+            if found is None and rules.measured:
                 need = Need("measure_by_rule", (slot, request, dict(self.known)), slot.name)
                 found = self._measured(slot, (yield need))
         if found is None and "prior_state" in sources:

@@ -70,6 +70,20 @@ class ReferenceRule(msgspec.Struct, frozen=True, gc=False):
     place: Place | None = None
 
 
+class MembersRule(msgspec.Struct, frozen=True, gc=False):
+    """A measured closed set, any member of which the adopter accepts for a slot, whoever picked it.
+
+    The claim is looked up in the set and comes from there (R-3, R-7): `measure` returns rows at `rows` (a list,
+    or an object whose values count), and the member stands at `value` in a row. For a slot that is a list every
+    element must be a member.
+    """
+
+    measure: str
+    rows: str = ""
+    value: str = ""
+    place: Place | None = None
+
+
 class FieldRules(msgspec.Struct, frozen=True, gc=False):
     """Rules for one slot.
 
@@ -79,7 +93,7 @@ class FieldRules(msgspec.Struct, frozen=True, gc=False):
     grounding hints as in `x-*` keywords (synonyms, labels, unit, locale, may_share). `carry_seconds` lets the
     value of a prior run be inherited for so long (R-42). `pending_at_trigger` lets it stay open until a
     deferred run fires (R-29). `confirm` has the user approve the shown value. `secret` masks it wherever it
-    leaves. `measure` and `reference` name how it is measured.
+    leaves. `measure`, `reference` and `members` name how it is measured.
     """
 
     sources: tuple[Source, ...] = SOURCES
@@ -93,7 +107,13 @@ class FieldRules(msgspec.Struct, frozen=True, gc=False):
     secret: bool = False
     measure: str | None = None
     reference: ReferenceRule | None = None
+    members: tuple[MembersRule, ...] = ()
     place: Place | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether rules say how the slot is measured."""
+        return self.measure is not None or self.reference is not None or bool(self.members)
 
 
 class ConditionRule(msgspec.Struct, frozen=True, gc=False):

@@ -15,6 +15,7 @@ from preflight.model.rules import (
     FieldRules,
     LimitRule,
     MeasureRule,
+    MembersRule,
     ReferenceRule,
     ToolRules,
 )
@@ -67,7 +68,10 @@ def used(rules: Iterable[ConditionRule], scope: Measures) -> dict[str, MeasureRu
 
 
 def _used_by(fields: Iterable[FieldRules], scope: Measures) -> dict[str, MeasureRule]:
-    named = {name for rules in fields for name in (rules.measure, rules.reference and rules.reference.measure)}
+    named: set[str | None] = set()
+    for rules in fields:
+        reference = rules.reference.measure if rules.reference is not None else None
+        named |= {rules.measure, reference, *(members.measure for members in rules.members)}
     return {name: rule for name, rule in scope.items() if name in named}
 
 
@@ -134,6 +138,7 @@ def field(section: Section, measures: Measures, faults: Faults) -> FieldRules:
         secret=given.get("secret") is True,
         measure=name,  # type: ignore[arg-type]
         reference=_reference(reference, measures, faults) if isinstance(reference, Section) else None,
+        members=tuple(_members(row, measures, faults) for row in _sections(section, "members")),
         place=section.place,
     )
 
@@ -142,6 +147,12 @@ def _reference(section: Section, measures: Measures, faults: Faults) -> Referenc
     faults += _unknown_measure(str(section.get("measure", "")), measures, section.at("measure"))
     values: dict[str, Any] = dict(section.values)
     return ReferenceRule(**{"measure": "", **values}, place=section.place)
+
+
+def _members(section: Section, measures: Measures, faults: Faults) -> MembersRule:
+    faults += _unknown_measure(str(section.get("measure", "")), measures, section.at("measure"))
+    values: dict[str, Any] = dict(section.values)
+    return MembersRule(**{"measure": "", **values}, place=section.place)
 
 
 def conditions(
@@ -208,7 +219,7 @@ def expression_faults(text: str, node: Node, names: set[str]) -> list[Fault]:
         found += program.complaints
     elif program.returns not in ("BOOL", "DYN"):
         found.append(Complaint(0, f"an expression that is a `{program.returns.lower()}`", "compare it with something"))
-    elif (always := constant(expression)) is not None:
+    elif (always := constant(program)) is not None:
         holds = "always" if always else "never"
         found.append(Complaint(0, f"an expression that {holds} holds", "let it depend on what it checks"))
     found += [

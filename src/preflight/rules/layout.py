@@ -49,6 +49,14 @@ REFERENCE = Record(
         ("argument", _NAME, "the argument of the measure that takes the user's words"),
     ),
 )
+MEMBERS = Record(
+    "a set of members",
+    _keys(
+        ("measure", _NAME, "the measure that returns the set", True),
+        ("rows", _POINTER, "pointer from the measured value to the rows; empty: the value is the list"),
+        ("value", _POINTER, "pointer from a row to the member; empty: the row is the member"),
+    ),
+)
 FIELD = Record(
     "a field",
     _keys(
@@ -67,6 +75,7 @@ FIELD = Record(
         ("confirm", Flag(), "the user approves the value shown"),
         ("measure", _NAME, "the measure that gives its value"),
         ("reference", REFERENCE, "how the user's words select a measured row"),
+        ("members", ListOf(MEMBERS, distinct=False, least=1), "measured sets of which any member is accepted"),
     ),
 )
 MCP = Record("an MCP read", _keys(("server", _NAME, "the server", True), ("tool", _NAME, "its read tool", True)))

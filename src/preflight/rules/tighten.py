@@ -12,7 +12,7 @@ from preflight.rules.kinds import Faults, Section
 from preflight.rules.layout import EFFECTS
 
 _REFUSED = {
-    "synonyms", "labels", "unit", "locale", "may_share", "measure", "reference", "derivations", "role",
+    "synonyms", "labels", "unit", "locale", "may_share", "measure", "reference", "members", "derivations", "role",
 }  # fmt: skip
 """Settings of a field that say how it is looked up: another answer there is another rule, not a tighter one."""
 

@@ -17,13 +17,14 @@ from preflight.core.slots import slots_of
 from preflight.grounding import Context, Finding, Target
 from preflight.grounding.locate import located_from
 from preflight.hooks.protocol import inline
-from preflight.hooks.shipped import act, mappings, when, wishes
+from preflight.hooks.shipped import act, mappings, when
 from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure
 from preflight.measuring import Measurer, ReadTool
 from preflight.model.checklist import Fixed, Match, WhenCase
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.request import Request, Scope, Utterance
+from preflight.model.rules import UNLISTED
 from preflight.model.slot import FieldState, Slot
 from preflight.model.tool import Tool
 from preflight.plans import plan_of
@@ -86,11 +87,9 @@ class ShippedHooks:
             # what a user means holds in one conversation where it was confirmed there, else in the whole tenant
             scopes = dict.fromkeys((Scope(utterance.scope.tenant), utterance.scope))
             learned = [Meaning(*row) for scope in scopes for row in self._storage.learned(scope, utterance.user_id)]
-        match = mappings.confirm(c2, tool, fixed, (*self._meanings, *self._declared(), *learned))
-        if match.approved and self._rules is not None:
-            rules = self._rules().for_tool(tool.server, tool.name)
-            if reason := wishes.mismatch(mappings.words_of(c2), rules):
-                return Match(approved=False, reason=reason)
+        rules = self._rules().for_tool(tool.server, tool.name) if self._rules is not None else UNLISTED
+        meanings = (*self._meanings, *self._declared(), *learned)
+        match = mappings.confirm(c2, tool, fixed, meanings, rules)
         if match.approved and self._scorer is not None and self._scorer(c2, tool) is not True:
             return Match(approved=False, reason="the scorer does not see the act in the tool")
         return match

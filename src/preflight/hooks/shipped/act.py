@@ -7,21 +7,36 @@ import re
 from preflight.hooks.shipped.request_text import wordings
 from preflight.model.request import Utterance
 
-_LONGEST = 120
+_LONGEST = 300
 _POLITE = re.compile(
-    r"^(?:(?:hi|hello|hey|ok|okay|thanks|thank you|please|kindly|now|then|so|and|also|just)\b[ ,.!]*"
+    r"^(?:(?:hi|hello|hey|ok|okay|thanks|thank you|please|kindly|now|then|so|and|also|just|first|finally|next)\b[ ,.!]*"
     r"|(?:can|could|would|will) you\b[ ,]*(?:please\b[ ,]*)?"
     r"|i(?:'d| would)? (?:like|want|need)(?: you)? to\b[ ,]*"
-    r"|let'?s\b[ ,]*|go ahead and\b[ ,]*|make sure (?:to|you)\b[ ,]*)+",
+    r"|(?:your task|the task) is to\b[ ,]*|let'?s\b[ ,]*|go ahead and\b[ ,]*"
+    r"|(?:make sure|be sure|remember) (?:to|you)\b[ ,]*|\d{1,2}[.)][ ]+|[-*][ ]+)+",
     re.IGNORECASE,
 )
-_END = re.compile(r"[.!?;:](?:\s|$)|\n|,? (?:because|since|so that)\b", re.IGNORECASE)
+_BREAK = re.compile(r"[.!?;:](?:\s+|$)|\n+|(?<!go ahead),?\s+(?:and then|and|then|but)\s+|,\s+", re.IGNORECASE)
+_REASON = re.compile(r",? (?:because|since|so that)\b", re.IGNORECASE)
 
 
 def act_of(utterance: Utterance) -> str | None:
-    """Return the first clause of the latest wording without its courtesies, or None when nothing was said."""
-    latest = next(iter(wordings(utterance)), "")
-    text = _POLITE.sub("", latest.strip())
-    end = _END.search(text)
-    clause = " ".join((text[: end.start()] if end else text).split())
-    return clause[:_LONGEST].rstrip() or None
+    """Return what the latest wording of the request asks for, without its courtesies; None when nothing was said.
+
+    One request may name several acts ("read the notice and adjust my rent"); the name keeps all of them,
+    since which of them a tool does is the tool gate's question.
+    """
+    clauses = clauses_of(next(iter(wordings(utterance)), ""))
+    return "; ".join(clauses)[:_LONGEST].rstrip("; ") or None
+
+
+def clauses_of(text: str) -> list[str]:
+    """Return the clauses of a request, each without its courtesies and reasons."""
+    parts = (" ".join(part.split()) for part in _BREAK.split(text))
+    return [clause for part in parts if (clause := _bare(part))]
+
+
+def _bare(part: str) -> str:
+    text = _POLITE.sub("", part)
+    reason = _REASON.search(text)
+    return (text[: reason.start()] if reason else text).strip()
