@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
@@ -108,6 +109,12 @@ def columns(entry: Entry) -> tuple[Any, ...]:
         None if seal is None else seal.signature,
         entry.body,
     )
+
+
+def lock_number(*parts: str) -> int:
+    """Return the number of the lock that stands for these texts, in 64 bits with sign."""
+    packed = b"".join(len(text := part.encode()).to_bytes(8, "big") + text for part in parts)
+    return int.from_bytes(hashlib.blake2b(packed, digest_size=8).digest(), "big", signed=True)
 
 
 class Heads:

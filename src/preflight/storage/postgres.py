@@ -1,0 +1,159 @@
+"""Records in PostgreSQL: for several machines. The database itself keeps the order, the chain and the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from preflight.core import lifecycle
+from preflight.errors import StorageError
+from preflight.model.record import Record
+from preflight.ports import Admission, Query, Signer, Stored
+from preflight.storage import statements
+from preflight.storage.entry import Entry, Heads, check_way, columns, instant, lock_number, make_entry
+from preflight.storage.postgres_audit import search
+from preflight.storage.postgres_pool import Connection, PostgresPool, escape, rows
+from preflight.storage.sql_store import Durability, SqlStorage, Wanted, started
+
+WAIT_SECONDS = 10.0
+"""How long a connection, a lock or an answer of the server is waited for."""
+POOL_SIZE = 8
+"""Connections a process holds at most. A write needs one for about a millisecond."""
+
+_NEWEST = 1 << 62  # above every place in the log
+_PAGE = 100  # records a search reads at a time
+_STORE = (
+    "SELECT verdict, place, head FROM preflight.store("
+    "%s, %s, %s::smallint, %s::smallint, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint, %s, %s, %s, %s::bytea, %s::bytea, "
+    "%s::text[], %s::text[], %s::text[])"
+)
+_FLUSH = "SELECT preflight.flush()"
+_LOCK = "SELECT pg_advisory_xact_lock(%s)"
+
+
+class PostgresStorage(SqlStorage):
+    """The `Storage` protocol on one database; `url` is a `postgresql://` address. See the protocol for every method.
+
+    Writes are committed at once and then, where they must, waited for until the server has them on its disk
+    (`durability`, as for SQLite): many sessions share one wait. With `tenant`, the store's sessions name it, and
+    a role that is bound to one tenant sees and writes that tenant's rows only (row-level security).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        wait_seconds: float = WAIT_SECONDS,
+        durability: Durability = "effects",
+        pool_size: int = POOL_SIZE,
+        tenant: str | None = None,
+    ) -> None:
+        """Connect, and make or update the schema where the role may; raises StorageError when that fails."""
+        self._always = durability == "always"
+        self._heads = Heads()
+        self._pool = PostgresPool(url, size=pool_size, wait_seconds=wait_seconds, tenant=tenant)
+        self.name = self._pool.name
+
+    def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:
+        """Append a decision; the same `record_id` again returns the stored one."""
+        check_way(record, "append")
+        stored = self._write(lambda db: self._store(db, record, signer), durable=durable or self._always)
+        if stored is None and (stored := self.get(record.record_id)) is None:
+            raise StorageError(f"record `{record.record_id}` is in `{self.name}`, and this role may not see it")
+        return stored
+
+    def claim(self, record: Record, *, signer: Signer | None = None, admit: Admission | None = None) -> Stored | None:
+        """Append an `executing` record durably, or return None when it may not start.
+
+        Permission is given once: a repetition of a claim that succeeded gets None too.
+        """
+        check_way(record, "claim")
+        if admit is None:
+            return self._write(lambda db: self._store(db, record, signer), durable=True)
+        since = instant(admit.since, "since")
+        return self._write(lambda db: self._admitted(db, record, signer, admit, since), durable=True)
+
+    def _admitted(
+        self, db: Connection, record: Record, signer: Signer | None, admit: Admission, since: int
+    ) -> Stored | None:
+        """Judge and start in one transaction, one after the other for a tenant and tool (R-66)."""
+        tenant, tool = record.scope.tenant, record.tool
+        wanted = {"tenant": tenant, "tool": tool and tool.name, "since": since, "user_id": admit.user_id}
+        with db.transaction():
+            db.execute(_LOCK, (lock_number(tenant, "" if tool is None else tool.name),))
+            if admit.judge(started(rows(db, statements.STARTED, wanted), tool)) is not True:
+                return None
+            return self._store(db, record, signer)
+
+    def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
+        """Append an outcome durably; the same `record_id` again returns the stored one."""
+        check_way(record, "finish")
+        return self._write(lambda db: self._store(db, record, signer), durable=True) or self._before(record)
+
+    def find(self, query: Query) -> Iterator[Stored]:
+        """Yield the records that match, newest first, at most `query.limit`, a page at a time."""
+        statement, wanted = search(query)
+        return self._pages(statement, wanted, self.head().last_seq + 1, max(query.limit, 0))
+
+    def _pages(self, statement: str, wanted: Wanted, before: int, limit: int) -> Iterator[Stored]:
+        left = limit
+        while left > 0:
+            page = self._all(statement, {**wanted, "before": before, "page": min(left, _PAGE)})
+            yield from page
+            if len(page) < _PAGE:
+                return
+            before, left = page[-1].seq, left - len(page)
+
+    def close(self) -> None:
+        """Release the connections; further calls raise StorageError, a second close does nothing."""
+        self._pool.close()
+
+    def _read(self, statement: str, wanted: Wanted) -> list[Any]:
+        return self._pool.run("read", lambda db: rows(db, statement, wanted))
+
+    def _run(self, statement: str, wanted: Wanted, *, durable: bool) -> list[Any]:
+        def work(db: Connection) -> list[Any]:
+            found = rows(db, statement, wanted)
+            if durable or self._always:
+                db.execute(_FLUSH)
+            return found
+
+        return self._pool.run("write", work)
+
+    def _write(self, work: Any, *, durable: bool) -> Stored | None:
+        def run(db: Connection) -> Stored | None:
+            stored: Stored | None = work(db)
+            if durable:
+                # also where nothing was stored now: what was found to be stored is acknowledged
+                db.execute(_FLUSH)
+            return stored
+
+        stored = self._pool.run("write", run)
+        if stored is not None:
+            self._heads.learn(stored)
+        return stored
+
+    def _store(self, db: Connection, record: Record, signer: Signer | None) -> Stored | None:
+        """Store a record at the end of its chain; None where it is known or may not be.
+
+        Other records may come before it while it is encoded and signed; then it is chained anew.
+        """
+        previous = self._heads.guess(record)
+        while True:
+            entry = make_entry(record, previous, signer)
+            verdict, place, head = db.execute(_STORE, _values(entry), binary=True).fetchone() or ("refused", 0, None)
+            if verdict == "stored":
+                return entry.stored(place)
+            if verdict != "moved":
+                return None
+            previous = head
+
+
+def _values(entry: Entry) -> list[Any]:
+    record = entry.record
+    state = record.execution_decision
+    follows = [before for before, after in lifecycle.FOLLOWS.items() if before is not None and state in after]
+    decision = lifecycle.stage(state) == 0
+    slots = (record.fields or ()) + record.extra_fields if decision else ()
+    row = [escape(value) if type(value) is str else value for value in columns(entry)]
+    return [*row, follows, [escape(slot.name) for slot in slots], [slot.source or "" for slot in slots]]
