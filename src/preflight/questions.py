@@ -53,14 +53,25 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
 def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:
     choices = {state.name: state.choices for state in (*(record.fields or ()), *record.extra_fields)}
     notes = {field.name: field.note for field in gate.unknown_fields or () if field.route == "ask_user"}
-    for branch in gate.branches:  # any of the alternatives may be answered
+    spare: set[str] = set()
+    for branch in gate.branches:  # any of the alternatives may be answered, and any be given up
         notes |= {name: None for option in branch.branch_options for name in option if name not in notes}
-    return tuple(_asked_slot(slots[name], note, choices.get(name, ())) for name, note in notes.items() if name in slots)
+        spare |= {n for n in notes if any(n in o for o in branch.branch_options) and n not in _common(branch.branch_options)}
+    return tuple(
+        _asked_slot(slots[name], note, choices.get(name, ()), spare=name in spare)
+        for name, note in notes.items()
+        if name in slots
+    )
 
 
-def _asked_slot(slot: Slot, note: str | None, choices: tuple[object, ...]) -> AskedSlot:
+def _common(options: tuple[tuple[str, ...], ...]) -> set[str]:
+    return set.intersection(*map(set, options)) if options else set()
+
+
+def _asked_slot(slot: Slot, note: str | None, choices: tuple[object, ...], *, spare: bool) -> AskedSlot:
     # that there is none is an answer for what may be null and for what may be left out
-    asked = AskedSlot(slot.name, _without_candidates(slot.schema), note, slot.nullable or not slot.required, choices)
+    none = slot.nullable or not slot.required or spare
+    asked = AskedSlot(slot.name, _without_candidates(slot.schema), note, none, choices)
     if note != NEEDS_CONFIRMATION or slot.claim is UNSET:
         return asked
     key = confirmation_id(slot.name, slot.claim)  # text the model may write is shown to be approved

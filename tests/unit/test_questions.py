@@ -355,6 +355,59 @@ def test_none_is_an_answer_for_what_may_be_left_out() -> None:
     assert done.record.call_arguments == {"amount": 500}
 
 
+# among alternatives, R-35
+
+EITHER = {
+    **TOOL,
+    "inputSchema": {
+        "type": "object",
+        "properties": {"iban": {"type": "string"}, "card": {"type": "string"}},
+        "oneOf": [{"required": ["iban"]}, {"required": ["card"]}],
+    },
+}
+
+
+def test_any_of_the_alternatives_may_be_answered() -> None:
+    made = gate()
+    question = asked(made, tool=EITHER)
+    assert [(slot.name, slot.nullable) for slot in question.slots] == [("iban", True), ("card", True)]
+    done = made.answer(question.question_id, {"card": "x"}, person="u1")
+    assert isinstance(done, Executable)
+    assert done.record.call_arguments == {"card": "x"}
+
+
+@pytest.mark.parametrize("claims", [{}, {"iban": "not said"}])
+def test_an_alternative_may_be_given_up_in_words(claims: dict[str, Any]) -> None:
+    made = gate()
+    question = asked(made, tool=EITHER, claims=claims)
+    done = made.answer(question.question_id, {"card": "x", "iban": None}, person="u1")
+    assert isinstance(done, Executable)
+    assert done.record.call_arguments == {"card": "x"}
+
+
+def test_who_answers_both_alternatives_is_asked_which_one_and_can_say_so() -> None:
+    made = gate()
+    conflict = made.answer(asked(made, tool=EITHER).question_id, {"card": "x", "iban": "y"}, person="u1")
+    assert isinstance(conflict, Asking)
+    assert conflict.record.gate is not None
+    assert [branch.kind for branch in conflict.record.gate.branches] == ["branch_conflict"]
+    assert [slot.name for slot in conflict.question.slots] == ["iban", "card"]
+    done = made.answer(conflict.question.question_id, {"card": None}, person="u1")
+    assert isinstance(done, Executable)
+    assert done.record.call_arguments == {"iban": "y"}
+
+
+@pytest.mark.parametrize("answer", [{"card": "x", "iban": "y"}, {"card": None, "iban": None}])
+def test_asking_among_alternatives_ends_too(answer: dict[str, Any]) -> None:
+    made = gate()
+    checked: Any = made.check(request(claims={}, tool=EITHER))
+    asks = 0
+    while isinstance(checked, Asking):
+        asks += 1
+        checked = made.answer(checked.question.question_id, answer, person="u1")
+    assert (asks, checked.record.gate.kind) == (2, "value_exhausted")
+
+
 # when the request is not at hand
 
 

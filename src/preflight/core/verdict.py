@@ -66,6 +66,7 @@ def judge(
     asks = [asked.get(f.name, 0) for f in unknown if f.route == "ask_user"]
     asks += [asked_items.get(i.id, 0) for i in unverified if i.route == "ask_user"]
     asks += [asked_items.get(c.id, 0) for c in conditions if c.route == "ask_user"]
+    asks += [min([asked.get(n, 0) for option in b.branch_options for n in option], default=0) for b in branches]
     if decision == "ask_user" and any(count >= limit for count in asks):
         decision, kind = "hold", "value_exhausted"
     return decision, Gate(

@@ -160,6 +160,18 @@ class Members:
             return policy
         return "ask"  # anything else, a broken answer included, is the careful side
 
+    def _is_spare(self, name: str, member: Found) -> bool:
+        """Whether a member was looked up only to tell alternatives apart, and was not needed: nobody wants it."""
+        if not member.blocked or name in self.claims or (self.hinted(name) and not self._declined(name)):
+            return False
+        open_groups = [group for group, judged in self._judged if judged.problem or judged.probes]
+        undecided = any(name in branch.declared for group in open_groups for branch in group.branches)
+        return not undecided and not any(state.lookup_failed for state in member.fields)
+
+    def _declined(self, name: str) -> bool:
+        """Whether the user said that there is none (R-46)."""
+        return self.shape.offered((*self.path, name)) is None
+
     def _payload(self) -> dict[str, object]:
         """The members that would be sent, as far as they are known now."""
         payload: dict[str, object] = {}
@@ -184,10 +196,10 @@ class Members:
 
     def _add_optional(self, result: Found, value: dict[str, object], loose: dict[str, object] | None) -> None:
         for name, member in self.found.items():
-            if name in self._required or name not in self._members:
+            if name in self._required or name not in self._members or self._is_spare(name, member):
                 continue
             policy = self._policy(member) if member.blocked else "settled"
-            if policy == "drop":
+            if policy == "drop" or (member.blocked and self._declined(name)):
                 result.dropped.append(DroppedClaim(member.name, member.claim, NOT_CONFIRMED))
                 continue
             result.extra += [s for s in (*member.fields, *member.extra) if s.settled or policy != "allow"]
