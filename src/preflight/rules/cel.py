@@ -91,11 +91,8 @@ def run(program: Program, data: dict[str, object]) -> bool | Failed:
     return Failed(_reason(value) if kind == "ERROR" and isinstance(value, str) else "it is not true or false")
 
 
-def constant(expression: Expression) -> bool | None:
+def constant(program: Program) -> bool | None:
     """Return what an expression is whatever its inputs are, or None when it depends on them."""
-    program = compile_code(expression, ("-",) * len(expression.reads))
-    if isinstance(program, CelFault):
-        return None
     result = run(program, {})
     return None if isinstance(result, Failed) else result
 
@@ -219,7 +216,9 @@ def _written(kind: str) -> dict[str, object]:
 def _complaints(text: str, code: str) -> tuple[Complaint, ...]:
     lines = code.split("\n")
     found = [
-        Complaint(sum(len(line) + 1 for line in lines[: int(row) - 1]) + int(column) - 1, _said(message), _hint(message))
+        Complaint(
+            sum(len(line) + 1 for line in lines[: int(row) - 1]) + int(column) - 1, _said(message), _hint(message)
+        )
         for row, column, message in _FAULT.findall(text)
     ]
     if not found:

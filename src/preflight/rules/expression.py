@@ -250,8 +250,7 @@ def _reads(paths: list[_Path], taken: set[str]) -> dict[_Where, Read]:
     tested = {(path.root, path.steps) for path in paths if path.use == HAS}
     nullable = {(path.root, path.steps) for path in paths if path.use in _NULLS.values()}
     return {
-        where: Read(*where, f"_{mark}{i}", where not in tested, where in nullable)
-        for i, where in enumerate(wanted)
+        where: Read(*where, f"_{mark}{i}", where not in tested, where in nullable) for i, where in enumerate(wanted)
     }
 
 

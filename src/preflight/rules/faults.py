@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import msgspec
 
 from preflight.errors import CallerError
-from preflight.model.rules import Place
 
 _SHOWN = 60
 
@@ -25,11 +24,6 @@ class Fault(msgspec.Struct, frozen=True, order=True):
     def __str__(self) -> str:
         """Return one line, as compilers write them: editors jump to it."""
         return f"{self.file}:{self.line}:{self.column}: {self.what}" + (f"; {self.do}" if self.do else "")
-
-    @property
-    def place(self) -> Place:
-        """The file and the line."""
-        return Place(self.file, self.line)
 
 
 class RulesError(CallerError):

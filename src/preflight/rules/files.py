@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from preflight.rules.node import Node
 from preflight.rules.yaml_text import read_yaml
 
 SUFFIXES = (".yaml", ".yml", ".json")
+_UNSEEN = re.compile("[\x85\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 CASES = "tests"
 """Folders of this name hold example requests, and no rules."""
 
@@ -37,7 +40,7 @@ def gather(paths: Iterable[str | Path], bounds: Bounds) -> Gathered:
 
 def listed(path: Path, faults: list[Fault]) -> list[Path]:
     """Return a file itself, or the rules files in and below a folder, in a fixed order."""
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112  a name that is too long is no folder, and no crash
         return [path]
     files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and _counts(file.relative_to(path)))
     if not files:
@@ -62,10 +65,21 @@ def read_text(path: Path, bounds: Bounds) -> str:
     if len(body) > bounds.file_bytes:
         raise Refused(Fault(name, 1, 1, f"larger than {bounds.file_bytes} bytes", "split it"))
     try:
-        return body.decode("utf-8")
+        text = body.decode("utf-8")
     except UnicodeDecodeError as fault:
         line = body.count(b"\n", 0, fault.start) + 1
         raise Refused(Fault(name, line, 1, f"not UTF-8 at byte {fault.start}", "save it as UTF-8")) from None
+    _refuse_unseen(text, name)
+    return text
+
+
+def _refuse_unseen(text: str, name: str) -> None:
+    """Refuse what makes a file read otherwise than it looks: YAML breaks lines where editors do not."""
+    if found := _UNSEEN.search(text):
+        at = found.start()
+        line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+        what = f"U+{ord(found[0]):04X}, which breaks or turns lines unseen"
+        raise Refused(Fault(name, line, column, what, "write it as an escape in double quotes"))
 
 
 def read_tree(text: str, name: str, bounds: Bounds) -> Node:
@@ -81,7 +95,7 @@ class _Gatherer:
 
     def read(self, path: Path, above: tuple[Path, ...], source: Node | None = None) -> None:
         """Read a file and what it includes; `above` are the files that include it, `source` where it is named."""
-        whole = path.resolve()
+        whole = Path(os.path.realpath(path))  # `resolve` fails on links that go round
         if whole in above:
             self._complain(source, path, "a file that includes itself, by way of others or at once", "leave it out")
         elif whole not in self._seen:

@@ -61,8 +61,9 @@ class _Reader:
 
     def _next(self) -> yaml.Event:
         event = next(self._events)
-        if (mark := event.start_mark) is not None:
-            self._line, self._column = mark.line, mark.column
+        mark = event.start_mark
+        assert mark is not None  # noqa: S101  every event of a parser has one
+        self._line, self._column = mark.line, mark.column
         return event
 
     def _node(self, event: yaml.Event, depth: int) -> Node:

@@ -11,7 +11,7 @@ import pytest
 
 from preflight.model.rules import ConditionRule
 from preflight.model.tool import Tool
-from preflight.rules import RuleSet, RulesError, load_rules
+from preflight.rules import RulesError, RuleSet, load_rules
 
 SCHEMA = {
     "type": "object",

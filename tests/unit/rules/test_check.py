@@ -16,16 +16,30 @@ def found(body: str, tool: Tool = TOOL) -> list[str]:
 
 
 def expression(text: str) -> list[str]:
-    return found(f"conditions:\n  - id: a\n    expression: {text}\nmeasures: {{m: {{given: true, type: string}}, u: {{given: true}}}}")
+    return found(
+        f"conditions:\n  - id: a\n    expression: {text}\n"
+        "measures: {m: {given: true, type: string}, u: {given: true}}"
+    )
 
 
 @pytest.mark.parametrize(
     "text",
-    ["args.amount <= 1000000", "args.amount == 1.5", "args.count + args.amount > 3", "args.to.startsWith('x')",
-     "args.to in args.tags", "args.urgent", "args.note == null || args.note == 'x'", "args.recipient.iban == 'x'",
-     "measured.m == args.to", "measured.u == args.count", "has(args.note) && args.note != ''",
-     "args.tags.all(t, t != 'x')", "args.count in [1.5]"],
-)  # fmt: skip
+    [
+        "args.amount <= 1000000",
+        "args.amount == 1.5",
+        "args.count + args.amount > 3",
+        "args.to.startsWith('x')",
+        "args.to in args.tags",
+        "args.urgent",
+        "args.note == null || args.note == 'x'",
+        "args.recipient.iban == 'x'",
+        "measured.m == args.to",
+        "measured.u == args.count",
+        "has(args.note) && args.note != ''",
+        "args.tags.all(t, t != 'x')",
+        "args.count in [1.5]",
+    ],
+)
 def test_what_fits_the_schema_is_no_fault(text: str) -> None:
     assert expression(text) == []
 
@@ -38,8 +52,10 @@ def test_what_fits_the_schema_is_no_fault(text: str) -> None:
         ("args.to.x == ''", "8:33: the tool has no argument `x`"),
         ("args.amount <= '1'", "8:37: not CEL: found no matching overload for `_<=_` applied to `(double, string)`"),
         ("args.to != 5", "8:33: not CEL: found no matching overload for `_!=_` applied to `(string, int)`"),
-        ("measured.m > args.amount",
-         "8:36: not CEL: found no matching overload for `_>_` applied to `(string, double)`"),
+        (
+            "measured.m > args.amount",
+            "8:36: not CEL: found no matching overload for `_>_` applied to `(string, double)`",
+        ),
         ("args.count + 1", "8:25: an expression that is a `int`; compare it with something"),
         ("args.count in ['a']", "8:36: not CEL: found no matching overload for `@in` applied to `(int, list(string))`"),
     ],
@@ -68,6 +84,14 @@ def test_names_of_fields_must_be_the_tools() -> None:
     ]
 
 
+def test_what_was_used_of_a_limit_is_a_number() -> None:
+    limit = "limits: [{{id: a, kind: count, at_most: 3, window: 1d}}]\nconditions: [{{id: b, expression: {text}}}]"
+    assert found(limit.format(text="measured.a < 2")) == []
+    assert found(limit.format(text="measured.a == args.to")) == [
+        "7:53: not CEL: found no matching overload for `_==_` applied to `(double, string)`"
+    ]
+
+
 def test_a_limit_of_a_sum_needs_a_number() -> None:
     limits = "limits: [{{id: a, kind: sum, field: {field}, at_most: 1, window: 1d}}]"
     assert found(limits.format(field="amount")) == []
@@ -90,10 +114,14 @@ def test_a_rule_from_elsewhere_is_named_by_its_id() -> None:
         )
     )
     assert [str(fault) for fault in check_tool(rules, SCHEMA, {})] == [
-        "f.yaml:9:1: the condition `c`: the tool has no argument `x`; "
-        "known: `amount`, `count`, `note`, `recipient`, `tags`, `to`, `urgent`",
-        "rules:1:1: the condition `d`: the tool has no argument `y`; "
-        "known: `amount`, `count`, `note`, `recipient`, `tags`, `to`, `urgent`",
+        (
+            "f.yaml:9:1: the condition `c`: the tool has no argument `x`; "
+            "known: `amount`, `count`, `note`, `recipient`, `tags`, `to`, `urgent`"
+        ),
+        (
+            "rules:1:1: the condition `d`: the tool has no argument `y`; "
+            "known: `amount`, `count`, `note`, `recipient`, `tags`, `to`, `urgent`"
+        ),
     ]
 
 
@@ -125,7 +153,11 @@ def test_rules_that_are_tighter_for_somebody_are_checked_too() -> None:
         ({"properties": {"a": {"type": "array"}}}, ("a",), "l"),
         ({"properties": {"a": {"type": "array", "items": {}}}}, ("a",), "l"),
         ({"properties": {"a": {"type": "array", "items": {"type": "number"}}}}, ("a",), "ld"),
-        ({"properties": {"a": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}}}, ("a",), "lls"),
+        (
+            {"properties": {"a": {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}}},
+            ("a",),
+            "lls",
+        ),
         ({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}, ("a", "0"), "s"),
         ({"properties": {"a": {"type": "object"}}}, ("a",), "m"),
         ({"properties": {"a": {"type": "object"}}}, ("a", "b"), "-"),
@@ -150,7 +182,10 @@ def test_types_are_read_off_a_schema(schema: object, steps: tuple[str, ...], exp
 
 
 def test_a_schema_that_contains_itself_has_an_end() -> None:
-    endless = {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"type": "array", "items": {"$ref": "#/$defs/x"}}}}
+    endless = {
+        "properties": {"a": {"$ref": "#/$defs/x"}},
+        "$defs": {"x": {"type": "array", "items": {"$ref": "#/$defs/x"}}},
+    }
     assert str(type_at(endless, ("a",))).startswith("lll")
     turning = {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"anyOf": [{"$ref": "#/$defs/x"}]}}}
     assert type_at(turning, ("a",)) == "-"

@@ -36,7 +36,9 @@ def broken(expression: str, **inputs: object) -> str:
     [(5, "met"), (5.5, "met"), (1_000_000, "met"), (1_000_000.0, "met"), (1_000_000.01, "unmet"), (1_000_001, "unmet"),
      (-1, "met"), (0, "met")],
 )  # fmt: skip
-def test_a_number_is_compared_with_a_whole_literal_whether_it_has_a_fraction_or_not(amount: float, expected: str) -> None:
+def test_a_number_is_compared_with_a_whole_literal_whether_it_has_a_fraction_or_not(
+    amount: float, expected: str
+) -> None:
     assert state("args.amount <= 1000000", args={"amount": amount}) == expected
 
 
@@ -115,7 +117,9 @@ def test_a_measurement_of_another_shape_is_broken_and_not_missing() -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, 5.5, True, ("frozen",), {"a": 1}])
-@pytest.mark.parametrize("expression", ["measured.s != 'frozen'", "!(measured.s == 'frozen')", "measured.s == 'frozen'"])
+@pytest.mark.parametrize(
+    "expression", ["measured.s != 'frozen'", "!(measured.s == 'frozen')", "measured.s == 'frozen'"]
+)
 def test_a_measurement_of_another_type_is_broken_where_cel_alone_would_say_true(expression: str, wrong: object) -> None:
     assert "not CEL: found no matching overload" in broken(expression, measured={"s": wrong})
 
@@ -149,6 +153,11 @@ def test_the_largest_numbers_of_64_bits_are_exact() -> None:
 )
 def test_a_comparison_that_would_round_is_broken(expression: str, args: dict[str, object]) -> None:
     assert "cannot be compared exactly" in broken(expression, args=args)
+
+
+def test_a_sum_of_a_fraction_and_a_whole_number_that_no_double_holds_is_broken() -> None:
+    assert state("args.i * args.i + 1.5 > 0", args={"i": 2**20}) == "met"
+    assert broken("args.i * args.i + 1.5 > 0", args={"i": 2**30}) == "a number is beyond 64 bits"
 
 
 @pytest.mark.parametrize("number", [1e101, -1e300])

@@ -38,6 +38,7 @@ FULL = transfer(
         pending_at_trigger: true
         measure: rate
         reference: {measure: people, rows: /rows, match: /name, value: /iban, argument: name}
+        members: [{measure: entry, rows: /all, value: /iban}, {measure: handed}]
       amount: {derivations: [percent]}
     measures:
       rate:
@@ -62,7 +63,7 @@ FULL = transfer(
       - {id: open, measure: handed}
       - {id: sure, confirmation: It is meant.}
     limits:
-      - {id: daily, kind: sum, field: amount, at_most: 10.5, window: 1d, per: tenant, declared_by: user, message: none left}
+      - {id: daily, kind: sum, field: amount, at_most: 10.5, window: 1d, per: tenant, declared_by: user, message: none}
       - {id: often, kind: rate, at_most: 3, window: 1h}
     """
 )
@@ -98,8 +99,16 @@ def test_every_setting_of_a_field_is_read() -> None:
     assert to.measure == "rate"
     assert to.reference is not None
     assert (to.reference.measure, to.reference.rows, to.reference.match, to.reference.value, to.reference.argument) == (
-        "people", "/rows", "/name", "/iban", "name",
-    )  # fmt: skip
+        "people",
+        "/rows",
+        "/name",
+        "/iban",
+        "name",
+    )
+    assert [(row.measure, row.rows, row.value) for row in to.members] == [
+        ("entry", "/all", "/iban"),
+        ("handed", "", ""),
+    ]
     amount, other = rules.field("amount"), rules.field("other")
     assert (amount.confirm, amount.derivations, dict(amount.hints)) == (True, ("percent",), {})
     assert other.confirm is True
@@ -109,7 +118,13 @@ def test_every_setting_of_a_field_is_read() -> None:
 def test_every_kind_of_measure_is_read() -> None:
     measures = load(FULL).for_tool("bank", "transfer").measures
     rate = measures["rate"]
-    assert (rate.via, rate.server, rate.tool, rate.pointer, rate.value_type) == ("mcp", "bank", "rate", "/rate", "number")
+    assert (rate.via, rate.server, rate.tool, rate.pointer, rate.value_type) == (
+        "mcp",
+        "bank",
+        "rate",
+        "/rate",
+        "number",
+    )
     assert (rate.max_age_seconds, rate.timeout_seconds) == (30, 1.5)
     assert dict(rate.arguments) == {"of": {"slot": "to"}, "kind": "spot"}
     assert (measures["people"].via, measures["people"].url) == ("http", "https://example.com/people")
@@ -128,7 +143,7 @@ def test_conditions_and_limits_are_read() -> None:
     assert (is_open.check, is_open.text, is_open.declared_by) == ("measure", "handed", "organisation")
     assert (sure.check, sure.text) == ("confirmation", "It is meant.")
     daily, often = rules.limits
-    assert daily == LimitRule("daily", "sum", 10.5, 86_400, "amount", "tenant", "user", "none left", daily.place)
+    assert daily == LimitRule("daily", "sum", 10.5, 86_400, "amount", "tenant", "user", "none", daily.place)
     assert (often.kind, often.at_most, often.window_seconds, often.per) == ("count", 3, 3600, "user")
 
 
@@ -151,7 +166,10 @@ def test_two_servers_may_have_a_tool_of_the_same_name() -> None:
 
 
 def test_a_tool_without_a_server_and_odd_names_are_names() -> None:
-    rules = load('{"version": 1, "servers": {"": {"tools": {"constructor": {"fields": {"": {}, "a/b": {}, "items": {}}}}}}}', "r.json")
+    rules = load(
+        '{"version": 1, "servers": {"": {"tools": {"constructor": {"fields": {"": {}, "a/b": {}, "items": {}}}}}}}',
+        "r.json",
+    )
     assert set(rules.for_tool("", "constructor").fields) == {"", "a/b", "items"}
 
 
@@ -161,19 +179,21 @@ def test_a_tool_keeps_the_measures_it_uses_and_its_own() -> None:
         measures: {far: {given: true}, unused: {given: true}}
         servers:
           bank:
-            measures: {near: {given: true}, also_unused: {given: true}}
+            measures: {near: {given: true}, set: {given: true}, also_unused: {given: true}}
             tools:
               transfer:
                 measures: {own: {given: true}}
-                fields: {to: {measure: near}}
+                fields: {to: {measure: near}, from: {members: [{measure: set}]}}
                 conditions: [{id: a, expression: measured.far == 1}]
         """)
-    assert set(rules.for_tool("bank", "transfer").measures) == {"far", "near", "own"}
+    assert set(rules.for_tool("bank", "transfer").measures) == {"far", "near", "own", "set"}
 
 
 def test_json_says_the_same_as_yaml_and_has_the_same_digest() -> None:
     yaml = load("version: 1\nservers: {s: {tools: {t: {effect: read, value_asks: 2}}}}\n")
-    same = load(json.dumps({"servers": {"s": {"tools": {"t": {"value_asks": 2.0, "effect": "read"}}}}, "version": 1}), "r.json")
+    same = load(
+        json.dumps({"servers": {"s": {"tools": {"t": {"value_asks": 2.0, "effect": "read"}}}}, "version": 1}), "r.json"
+    )
     assert yaml.digest == same.digest
     assert yaml.for_tool("s", "t").effect == same.for_tool("s", "t").effect == "read"
 
@@ -190,8 +210,13 @@ def test_the_digest_changes_with_what_is_said() -> None:
     [
         ("efect: read", "6:9: `efect` is no key of a tool; did you mean `effect`?"),
         ("effect: irreversable", "6:17: `irreversable` is not known here; did you mean `irreversible`?"),
-        ("effect: 5", "6:17: a number, not one of `read`, `reversible`, `irreversible`; "
-                      "write one of `read`, `reversible`, `irreversible`"),
+        (
+            "effect: 5",
+            (
+                "6:17: a number, not one of `read`, `reversible`, `irreversible`; "
+                "write one of `read`, `reversible`, `irreversible`"
+            ),
+        ),
         ("effect: zzz", "6:17: `zzz` is not known here; known: `irreversible`, `read`, `reversible`"),
         ("intents: send", "6:18: `send` is text, not a list; write a list"),
         ("intents: [send, send]", "6:25: `send` stands twice in the list; keep one"),
@@ -200,51 +225,95 @@ def test_the_digest_changes_with_what_is_said() -> None:
         ("value_asks: 0", "6:21: `0` is not a whole number of at least 1 and at most 10"),
         ("value_asks: 1.5", "6:21: `1.5` is not a whole number of at least 1 and at most 10"),
         ("value_asks: 11", "6:21: `11` is not a whole number of at least 1 and at most 10"),
-        ("value_asks: many", "6:21: `many` is text, not a whole number of at least 1 and at most 10; "
-                             "write a whole number of at least 1 and at most 10"),
-        ("decision_lifetime: 60", "6:28: a number, not a length of time with its unit, like `30s`, `15m`, `24h` or "
-                                  "`7d`; write a length of time with its unit, like `30s`, `15m`, `24h` or `7d`"),
+        (
+            "value_asks: many",
+            (
+                "6:21: `many` is text, not a whole number of at least 1 and at most 10; "
+                "write a whole number of at least 1 and at most 10"
+            ),
+        ),
+        (
+            "decision_lifetime: 60",
+            (
+                "6:28: a number, not a length of time with its unit, like `30s`, `15m`, `24h` or "
+                "`7d`; write a length of time with its unit, like `30s`, `15m`, `24h` or `7d`"
+            ),
+        ),
         ("decision_lifetime: 0s", "6:28: a length of time of zero; write a longer one, or leave the key out"),
         ("pin: abc", "6:14: `abc` is not a fingerprint of 64 hex digits"),
-        ("fields: [a]", "6:17: a list, not a mapping from a field's name to what holds for it; "
-                        "write a mapping from a field's name to what holds for it"),
+        (
+            "fields: [a]",
+            (
+                "6:17: a list, not a mapping from a field's name to what holds for it; "
+                "write a mapping from a field's name to what holds for it"
+            ),
+        ),
         ("fields: {a: {sources: []}}", "6:31: an empty list; write an item, or leave the key out"),
-        ("fields: {a: {role: xyzw}}", "6:28: `xyzw` is not known here; known: `content`, `object`, `option`, "
-                                        "`quantity`, `target`, `time`"),
+        (
+            "fields: {a: {role: xyzw}}",
+            ("6:28: `xyzw` is not known here; known: `content`, `object`, `option`, `quantity`, `target`, `time`"),
+        ),
         ("fields: {a: b}", "6:21: `b` is text, not a field as a mapping; write a field as a mapping"),
         ('fields: {"a\\u200b": {}}', "6:18: `a�` is not a field's name"),
-        ("fields: {a: {measure: ballance}}\nmeasures: {balance: {given: true}}",
-         "6:31: no measure is called `ballance`; did you mean `balance`?"),
+        (
+            "fields: {a: {measure: ballance}}\nmeasures: {balance: {given: true}}",
+            "6:31: no measure is called `ballance`; did you mean `balance`?",
+        ),
+        (
+            "fields: {a: {members: [{measure: b}]}}",
+            "6:42: no measure is called `b`; declare it under `measures`",
+        ),
         ("fields: {a: {measure: b}}", "6:31: no measure is called `b`; declare it under `measures`"),
-        ("fields: {a: {reference: {measure: b, match: /m, value: /v}}}",
-         "6:43: no measure is called `b`; declare it under `measures`"),
-        ("fields: {a: {reference: {measure: b, match: m, value: /v}}}\nmeasures: {b: {given: true}}",
-         "6:53: `m` is not a JSON Pointer, empty or beginning with `/`"),
-        ("measures: {b: {}}", "6:23: a measure has none of them; "
-                              "write exactly one of `mcp`, `http`, `sql`, `python`, `given`"),
-        ("measures: {b: {given: true, http: 'http://x'}}",
-         "6:23: a measure has `http` and `given`; write exactly one of `mcp`, `http`, `sql`, `python`, `given`"),
+        (
+            "fields: {a: {reference: {measure: b, match: /m, value: /v}}}",
+            "6:43: no measure is called `b`; declare it under `measures`",
+        ),
+        (
+            "fields: {a: {reference: {measure: b, match: m, value: /v}}}\nmeasures: {b: {given: true}}",
+            "6:53: `m` is not a JSON Pointer, empty or beginning with `/`",
+        ),
+        (
+            "measures: {b: {}}",
+            ("6:23: a measure has none of them; write exactly one of `mcp`, `http`, `sql`, `python`, `given`"),
+        ),
+        (
+            "measures: {b: {given: true, http: 'http://x'}}",
+            "6:23: a measure has `http` and `given`; write exactly one of `mcp`, `http`, `sql`, `python`, `given`",
+        ),
         ("measures: {b: {given: false}}", "6:31: true or false, not `true`; write `true`"),
         ("measures: {b: {given: true, pointer: /a}}", "6:46: `pointer` of a measure that is given; leave it out"),
         ("measures: {b: {mcp: {server: s}}}", "6:29: an MCP read has no `tool`; its read tool"),
         ("measures: {b: {http: 'ftp://x'}}", "6:30: `ftp://x` is not an http or https address"),
         ("measures: {b: {python: os.system}}", "6:32: `os.system` is not `module:function`"),
-        ("conditions: [{id: a}]", "6:22: a condition has none of them; "
-                                  "write exactly one of `expression`, `measure`, `confirmation`"),
-        ("conditions: [{id: a, confirmation: b}, {id: a, confirmation: c}]", "6:21: the id `a` stands twice; rename one"),
-        ("conditions: [{id: 'a b', confirmation: b}]",
-         "6:27: `a b` is not an id of letters, digits, `_`, `-`, `:` and `.`"),
+        (
+            "conditions: [{id: a}]",
+            ("6:22: a condition has none of them; write exactly one of `expression`, `measure`, `confirmation`"),
+        ),
+        (
+            "conditions: [{id: a, confirmation: b}, {id: a, confirmation: c}]",
+            "6:21: the id `a` stands twice; rename one",
+        ),
+        (
+            "conditions: [{id: 'a b', confirmation: b}]",
+            "6:27: `a b` is not an id of letters, digits, `_`, `-`, `:` and `.`",
+        ),
         ("conditions: [{id: a, confirmation: b, on_unmet: ask}]", "6:57: `ask` is not known here; known: `hold`"),
         ("conditions: [{id: a, measure: b}]", "6:39: no measure is called `b`; declare it under `measures`"),
-        ("limits: [{id: a, kind: sum, at_most: 1, window: 1d}]",
-         "6:18: a limit of kind `sum` has no `field`; name the field that is added up"),
-        ("limits: [{id: a, kind: count, field: x, at_most: 1, window: 1d}]",
-         "6:46: a limit of kind `count` has a `field`; leave it out"),
+        (
+            "limits: [{id: a, kind: sum, at_most: 1, window: 1d}]",
+            "6:18: a limit of kind `sum` has no `field`; name the field that is added up",
+        ),
+        (
+            "limits: [{id: a, kind: count, field: x, at_most: 1, window: 1d}]",
+            "6:46: a limit of kind `count` has a `field`; leave it out",
+        ),
         ("limits: [{id: a, kind: count, at_most: -1, window: 1d}]", "6:48: `-1` is not a number of at least 0"),
-        ("limits: [{id: a, kind: count, window: 1d}]", "6:18: a limit has no `at_most`; "
-         "the most that may be executed in the window, this call included"),
+        (
+            "limits: [{id: a, kind: count, window: 1d}]",
+            ("6:18: a limit has no `at_most`; the most that may be executed in the window, this call included"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_named_with_its_place_and_its_remedy(body: str, message: str) -> None:
     assert only_fault(transfer(body)) == message
 

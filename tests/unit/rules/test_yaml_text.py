@@ -27,7 +27,9 @@ def test_values_are_those_of_json() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("word", ["2026-11-30", "12:30", "1:30:00", "0.1.2", "v1", "=", "a: b".replace(": ", ":"), "nope"])
+@pytest.mark.parametrize(
+    "word", ["2026-11-30", "12:30", "1:30:00", "0.1.2", "v1", "=", "a: b".replace(": ", ":"), "nope"]
+)
 def test_words_that_only_yaml_1_1_takes_for_something_are_text(word: str) -> None:
     assert plain(tree(f"- {word}\n")) == [word]
 
