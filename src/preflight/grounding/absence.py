@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from preflight.grounding.place import Place
 from preflight.grounding.text import deceives, normal
@@ -16,10 +17,21 @@ _LOOKALIKES = str.maketrans(
 )
 
 
+_INVISIBLE = [
+    *range(0xAD, 0xAE),
+    *range(0x200B, 0x2010),
+    *range(0x202A, 0x202F),
+    *range(0x2060, 0x2070),
+    0xFEFF,
+    *range(0xE0000, 0xE0080),
+]
+_SEEN = _LOOKALIKES | dict.fromkeys(_INVISIBLE)
+
+
+@lru_cache(maxsize=256)
 def skeleton(text: str) -> str:
     """The text as it looks: look-alike letters in Latin, invisible characters gone, width forms folded."""
-    seen = unicodedata.normalize("NFKC", text.translate(_LOOKALIKES))
-    return "".join(char for char in seen if unicodedata.category(char) != "Cf").lower()
+    return unicodedata.normalize("NFKC", text.translate(_SEEN)).lower()
 
 
 def why_absent(value: object, segments: Sequence[Segment], places: Sequence[Place]) -> str:

@@ -9,7 +9,6 @@ from preflight.grounding.tables.calendar import (
     COUNT_WORDS,
     MONTHS,
     PERIODS,
-    RELATIVE_DAYS,
     WEEKDAYS,
     WHICH,
 )
@@ -59,13 +58,6 @@ BARE_DAY = re.compile(
     r"\b(?:on|by|until|till|from|for|am|el)\s(?:the\s)?(?P<d>[12]?\d|3[01])(?:st|nd|rd|th|\.)(?![\w-])(?!\s(?:of\s)?[A-Z][a-z])",
     re.IGNORECASE,
 )
-RELATIVE = re.compile(
-    "|".join(
-        rf"(?<![^\W_])(?:{re.escape(name)})(?![^\W_])" if name[0].isascii() or name[0] in "üéaà" else re.escape(name)
-        for name in sorted(RELATIVE_DAYS, key=len, reverse=True)
-    ),
-    re.IGNORECASE,
-)
 WEEKDAY = re.compile(
     rf"(?:(?P<q>{_words(WHICH)})\s?)?(?<![^\W_])"
     rf"(?P<w>{_words(n for n in WEEKDAYS if n.isascii() or n[0] < chr(0x2000))})s?(?![^\W_])(?:\s"
@@ -78,7 +70,8 @@ CJK_WEEKDAY = re.compile(
 )
 COUNT = rf"(?P<n>\d{{1,4}}|{_words(COUNT_WORDS)})\s(?P<u>{_words(PERIODS)})"
 IN = re.compile(rf"\b(?:in|en|dentro de|dans)\s{COUNT}(?![^\W_])(?:['’]?\stime)?", re.IGNORECASE)
-FROM_NOW = re.compile(rf"\b{COUNT}\s(?P<dir>from now|from today|ago|later|hence)\b", re.IGNORECASE)
+FROM_NOW_WORDS = ("from now", "from today", "ago", "later", "hence")
+FROM_NOW = re.compile(rf"\b{COUNT}\s(?P<dir>{'|'.join(FROM_NOW_WORDS)})\b", re.IGNORECASE)
 AGO = re.compile(rf"\b(?:vor|hace|il y a)\s{COUNT}(?![^\W_])", re.IGNORECASE)
 CJK_SHIFT = re.compile(r"(?P<n>\d{1,3})\s?(?P<u>일|日|주|週間|개월|か月|ヶ月|년|年)\s?(?P<dir>후|뒤|後|전|前)")
 TO = (

@@ -24,6 +24,9 @@ from preflight.grounding.tables.calendar import (
     WHICH,
     WHICH_AFTER,
 )
+from preflight.grounding.text import is_cjk, lowered
+
+_DAY_NAMES = tuple(sorted(RELATIVE_DAYS, key=len, reverse=True))
 
 
 def dates(text: str, language: str) -> list[Mention]:
@@ -135,14 +138,15 @@ def _share_years(text: str, found: list[Mention]) -> list[Mention]:
 
 
 def _relative(text: str, language: str) -> Iterator[Mention]:
-    for match in grammar.RELATIVE.finditer(text):
-        name = match[0].lower()
-        if LANGUAGE_OF_DAY.get(name, language) == language and not _is_morning(text, match):
-            yield Mention(*match.span(), ("rel", RELATIVE_DAYS[name]), "date_relative")
+    lower = lowered(text)
+    yield from _named_days(lower, language)
     for pattern in (grammar.WEEKDAY, grammar.CJK_WEEKDAY):
         for match in pattern.finditer(text):
             yield Mention(*match.span(), ("weekday", WEEKDAYS[match["w"].lower()], _which(match)), "date_relative")
-    for pattern, sign in ((grammar.IN, 1), (grammar.FROM_NOW, 1), (grammar.AGO, -1)):
+    shifts = [(grammar.IN, 1), (grammar.AGO, -1)]
+    if any(word in lower for word in grammar.FROM_NOW_WORDS):
+        shifts.append((grammar.FROM_NOW, 1))
+    for pattern, sign in shifts:
         for match in pattern.finditer(text):
             count = int(match["n"]) if match["n"].isdigit() else COUNT_WORDS[match["n"].lower()]
             direction = -1 if sign < 0 or (pattern is grammar.FROM_NOW and match["dir"].lower() == "ago") else 1
@@ -152,10 +156,30 @@ def _relative(text: str, language: str) -> Iterator[Mention]:
         yield Mention(*match.span(), ("shift", direction * int(match["n"]), CJK_PERIODS[match["u"]]), "date_relative")
 
 
-def _is_morning(text: str, match: re.Match[str]) -> bool:
+def _named_days(lower: str, language: str) -> Iterator[Mention]:
+    """`today`, `pasado mañana`, `모레`: plain searches, the longer names first."""
+    taken = bytearray(len(lower))
+    for name in _DAY_NAMES:
+        at = lower.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if not any(taken[at:end]) and _whole(lower, at, end):
+                taken[at:end] = b"\x01" * len(name)
+                if LANGUAGE_OF_DAY.get(name, language) == language and not _is_morning(lower, name, at):
+                    yield Mention(at, end, ("rel", RELATIVE_DAYS[name]), "date_relative")
+            at = lower.find(name, end)
+
+
+def _whole(text: str, start: int, end: int) -> bool:
+    """Whether nothing joins the name on either side; scripts without spaces need no room."""
+    if is_cjk(text[start]):
+        return True
+    return not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum())
+
+
+def _is_morning(text: str, name: str, start: int) -> bool:
     """`por la mañana`, `am Morgen`: a part of the day, not tomorrow."""
-    before = text[max(0, match.start() - 4) : match.start()].lower()
-    name = match[0].lower()
+    before = text[max(0, start - 4) : start]
     return (name == "mañana" and before.endswith(" la ")) or (name == "morgen" and before.endswith(("am ", "den ")))
 
 

@@ -86,12 +86,22 @@ class Index:
         return list(quantities(self.text, self.number_list))
 
     @cached_property
+    def measured(self) -> dict[str, list[Quantity]]:
+        """Numbers with a unit, by the unit's dimension."""
+        table: dict[str, list[Quantity]] = {}
+        for quantity in self.quantities:
+            table.setdefault(quantity.unit.dimension, []).append(quantity)
+        return table
+
+    @cached_property
     def _sums(self) -> list[tuple[int, int]]:
         return [(quantity.start, quantity.end) for quantity in self.quantities if quantity.number_end == quantity.end]
 
     def in_sum(self, start: int, end: int) -> bool:
         """Whether the span is only a part of a sum such as `1 hour 30 minutes`."""
-        return any(begin <= start and end <= stop and (begin, stop) != (start, end) for begin, stop in self._sums)
+        at = bisect_left(self._sums, (end, end))
+        near = self._sums[max(0, at - 4) : at]
+        return any(begin <= start and end <= stop and (begin, stop) != (start, end) for begin, stop in near)
 
     @cached_property
     def dates(self) -> list[Mention]:

@@ -12,6 +12,7 @@ from preflight.grounding.numerals import PERCENT
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import Quantity, convert, unit_after
 from preflight.grounding.tables.calendar import MONTHS
+from preflight.grounding.tables.units import Unit
 from preflight.grounding.words import cue_key, split_words
 from preflight.model.evidence import Evidence, Grade
 
@@ -56,8 +57,8 @@ def read_number(field: Field, value: Decimal, place: Place) -> Iterator[Evidence
             yield found
     yield from _parts_of_time(field, value, place)
     if field.unit:
-        for quantity in place.index.quantities:
-            if found := _converted(field, value, quantity, place):
+        for quantity in place.index.measured.get(field.unit.dimension, ()):
+            if found := _converted(field.unit, value, quantity, place):
                 yield found
 
 
@@ -151,10 +152,7 @@ def _part_of(mention: Mention, number: int, normaliser: str, place: Place) -> Ev
     return place.evidence(start, end, normaliser, str(number), flags=mention.flags)
 
 
-def _converted(field: Field, value: Decimal, quantity: Quantity, place: Place) -> Evidence | None:
-    wanted = field.unit
-    if wanted is None or quantity.unit.dimension != wanted.dimension:
-        return None
+def _converted(wanted: Unit, value: Decimal, quantity: Quantity, place: Place) -> Evidence | None:
     plain = place.index.text[quantity.start : quantity.number_end].strip()
     if quantity.unit == wanted and quantity.number_end != quantity.end and plain[:1].isdigit():
         return None  # found as a plain number

@@ -51,6 +51,14 @@ def normal(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
 
 
+def lowered(text: str) -> str:
+    """Lower case, one code point for one: what would grow (`İ`) stays as it is."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+
+
 def _joins(before: str, after: str) -> bool:
     """Whether two neighbouring characters belong to one word."""
     if unicodedata.category(after) in _JOINING_MARKS or deceives(before) or deceives(after):

@@ -33,6 +33,7 @@ _OCLOCK = re.compile(
     rf"(?<![\d:.,])(?:(?P<h>\d{{1,2}})|\b(?P<w>{_HOUR_WORD}))(?:\s?o['’]?clock\b(?:\s(?P<p>[ap])\.?m\b\.?)?|\s?uhr\b(?:\s(?P<m>[0-5]?\d)(?!\d))?|\s?h(?P<fm>[0-5]\d)\b|\s?heures?\b)",
     re.IGNORECASE,
 )
+_HAS_OCLOCK = re.compile(r"clock|uhr|\d\s?h", re.IGNORECASE)
 _HALF = r"(?:\s(?P<p>[ap])\.?\s?m\b\.?)?"
 _HALF_PAST = re.compile(
     rf"\b(?P<k>half past|quarter past|quarter to|halb|viertel nach|viertel vor)\s"
@@ -129,7 +130,7 @@ def _all(text: str, language: str) -> Iterator[Mention]:
             yield from _range_start(text, match.start(), hour % 12 + late, late)
     for match in _CLOCK.finditer(text):
         yield from _open(text, match.span(), int(match["h"]), int(match["m"]), int(match["s"] or 0), literal=True)
-    for match in _OCLOCK.finditer(text):
+    for match in _OCLOCK.finditer(text) if _HAS_OCLOCK.search(text) else ():
         if match["p"]:
             yield from _past(text, match, 0)
             continue

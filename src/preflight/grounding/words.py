@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
-from preflight.grounding.text import bounded, deceives, is_cjk
+from preflight.grounding.text import bounded, deceives, is_cjk, lowered
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -60,13 +60,10 @@ class Words:
     def __init__(self, text: str) -> None:
         self.text = text
         plain, self._back = _composed(text)
-        lowered = plain.lower()
-        if len(lowered) != len(plain):
-            lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in plain)
         self.words: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
-        for match in _WORD.finditer(lowered):
+        for match in _WORD.finditer(lowered(plain)):
             self.words.append(match[0])
             self.starts.append(match.start())
             self.ends.append(match.end())
