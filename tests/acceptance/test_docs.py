@@ -26,7 +26,9 @@ def name(page: Path) -> str:
 
 
 def with_code() -> list[Path]:
-    return [page for page in OWN if "```python" in page.read_text(encoding="utf-8")]
+    """Return the pages that begin with Python."""
+    firsts = {page: re.search(r"^```(\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE) for page in OWN}
+    return [page for page, first in firsts.items() if first is not None and first[1] == "python"]
 
 
 @pytest.mark.parametrize("page", with_code(), ids=name)
