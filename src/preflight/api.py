@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
@@ -25,7 +25,7 @@ from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.tool import Tool
 from preflight.plans import plan_of
-from preflight.ports import Clock, Storage
+from preflight.ports import Clock, Signer, Storage
 from preflight.questions import Questions
 from preflight.recovery import Recovery
 from preflight.results import (
@@ -40,7 +40,10 @@ from preflight.results import (
     Refused,
 )
 from preflight.rulebook import RulesGiven, RuleSource, rules_source
+from preflight.safekeeping import default_signer, default_vault
+from preflight.secrecy import Secrecy
 from preflight.storage import open_storage
+from preflight.vault import Subject, Vault
 
 if TYPE_CHECKING:
     from preflight.services import Services
@@ -67,11 +70,16 @@ class _Parts:
         self.storage = storage
         self.clock = clock
         self._guard = Guard({**table, **served}, limits, options.get("hook_seconds"))
-        self._shell = Shell(storage, clock, rules, setup, store_instruction=keep)
+        self.signer = signer = options.get("signer") or default_signer(storage, clock)
+        self._vault = _vault(options.get("vault"), storage, clock)
+        self._secrecy = secrecy = Secrecy(self._vault)
+        self._shell = Shell(storage, clock, rules, setup, store_instruction=keep, signer=signer, secrecy=secrecy)
         recheck = never if services is None else services.recheck
-        self._executor = Executor(storage, clock, limits, lambda: rules().digest, recheck)
-        self._questions = Questions(storage, clock)
-        self._recovery = Recovery(storage, clock)
+        self._executor = Executor(
+            storage, clock, limits, lambda: rules().digest, recheck, signer=signer, secrets=secrecy
+        )
+        self._questions = Questions(storage, clock, secrecy)
+        self._recovery = Recovery(storage, clock, signer)
 
     def pending(self, scope: Scope | None = None) -> list[Question]:
         """Return the open questions, oldest first; those of one scope, or of all."""
@@ -109,6 +117,24 @@ class _Parts:
     def in_doubt(self) -> list[Record]:
         """Return the starts that have no outcome, and the doubts nobody settled."""
         return self._recovery.in_doubt()
+
+    def reveal(self, decision: Executable | Record | str) -> Record:
+        """Return a stored record with its secret values put back; hand it on to nobody who may not see them (R-78).
+
+        Raises InvalidInput when there is no such record, Erased when the person's key was destroyed.
+        """
+        name = _id_of(decision)
+        stored = self.storage.get(name)
+        if stored is None:
+            raise InvalidInput("decision", f"no record has the id `{name}`")
+        return self._secrecy.opened(stored.record, stored.record.scope, stored.record.user_id)
+
+    def erase(self, user_id: str, tenant: str = "") -> bool:
+        """Make a person's secret values unreadable for good, in every record and question, by destroying their key.
+
+        The records stay, and so do chain and signatures. False when there was no key.
+        """
+        return self._vault().destroy(Subject(tenant, user_id))
 
     def refuse(self, given: object, fault: InvalidInput) -> Checked:
         """Record that a request could not even be read: for programs that read them from files or a wire (R-8).
@@ -263,7 +289,9 @@ class Options(TypedDict, total=False):
     rules in force, or values by `(server, tool)`; a tool without rules is irreversible. `read_tool` calls a read
     tool for measurements: server, tool, arguments. `limits` bounds what is accepted. `store_instruction` (False)
     keeps the user's words, and the whole request, with the records and questions (R-71).
-    `hook_seconds` overrides time limits by hook name (10 s).
+    `hook_seconds` overrides time limits by hook name (10 s). `signer` signs what is recorded and verifies what
+    is executed, `vault` encrypts the values of fields that the rules mark as secret; without, the keys lie in
+    files beside the database, or come from the environment (`docs/howto/keys.md`).
     """
 
     strict: bool
@@ -273,6 +301,8 @@ class Options(TypedDict, total=False):
     limits: Limits
     store_instruction: bool
     hook_seconds: Mapping[str, float]
+    signer: Signer | None
+    vault: Vault | None
 
 
 def create_preflight(*, storage: Storage | str | Path, hooks: object = None, **options: Unpack[Options]) -> Preflight:
@@ -302,6 +332,10 @@ def _store(storage: Storage | str | Path | None) -> Storage:
         message = f"`{type(storage).__name__}` is no storage: it has no `{missing[0]}`"
         raise ConstructionError(message)
     return storage
+
+
+def _vault(given: Vault | None, storage: Storage, clock: Clock) -> Callable[[], Vault]:
+    return default_vault(storage, clock) if given is None else lambda: given
 
 
 def _services(

@@ -9,18 +9,28 @@ import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from types import CoroutineType
+from typing import Protocol
 
 import msgspec
 
 from preflight.clock import iso, seconds_of
 from preflight.codec import encode
-from preflight.errors import NotExecutable, ProviderError, StorageError, describe, storable
+from preflight.errors import (
+    Erased,
+    NotExecutable,
+    ProviderError,
+    SignatureInvalid,
+    StorageError,
+    describe,
+    storable,
+)
 from preflight.ids import new_id
 from preflight.limits import Limits
+from preflight.masking import Needles, Path
 from preflight.model.condition import ConditionState
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
-from preflight.ports import Clock, Storage
+from preflight.ports import Clock, Signer, Storage, Stored
 from preflight.results import Claimed, Executed, Execution, Failed, InDoubt, RefusalCode, Refused, ToolCall
 
 Call = Callable[[ToolCall], object]
@@ -37,6 +47,22 @@ Recheck = Callable[[Record, ConditionState], bool]
 """Checks a condition of a stored decision again; only exactly True says that it holds."""
 
 
+class Secrets(Protocol):
+    """Puts secret arguments back where a call needs them, and finds them where they must not stand (R-78)."""
+
+    def arguments(self, record: Record) -> Record:
+        """Return the record with its arguments as they are sent; raises Erased when they cannot be read any more."""
+        ...
+
+    def paths(self, record: Record) -> tuple[Path, ...]:
+        """Return where secret arguments stand."""
+        ...
+
+    def needles(self, record: Record, arguments: object) -> Needles:
+        """Return the search for the secret ones among a call's arguments."""
+        ...
+
+
 class Executor:
     """Starts recorded decisions, each at most once."""
 
@@ -47,8 +73,16 @@ class Executor:
         limits: Limits,
         rules_digest: Callable[[], str | None],
         recheck: Recheck = never,
+        *,
+        signer: Signer,
+        secrets: Secrets,
     ) -> None:
-        """Read records from `storage`; `rules_digest` names the rules in force now, `recheck` checks again."""
+        """Read records from `storage`; `rules_digest` names the rules in force now, `recheck` checks again.
+
+        Only what `signer` verifies is started; what happens is signed by it. `secrets` opens secret arguments.
+        """
+        self._signer = signer
+        self._secrets = secrets
         self._recheck = recheck
         self._storage = storage
         self._clock = clock
@@ -98,24 +132,35 @@ class Executor:
         stored = self._storage.get(decision_id)
         if stored is None:
             return Refused("not_found", f"no record has the id `{decision_id}`")
-        if refusal := self._refusal(stored.record, tool) or self._stale(stored.record):
+        if refusal := self._forged(stored):
+            return Refused(*refusal)  # nothing in it is to be believed, and nothing is handed out
+        record = stored.record
+        if refusal := self._refusal(record, tool):
             # a decision that was started is not to be decided again, whatever else speaks against it
-            return self._started_before(stored.record) or Refused(*refusal, stored.record)
-        started = self._step(stored.record, "executing", None)
-        taken = self._storage.claim(started)
+            return self._started_before(record) or Refused(*refusal, record)
+        try:
+            opened = self._secrets.arguments(record)
+        except Erased as fault:
+            return self._started_before(record) or Refused("erased", str(fault), record)
+        if refusal := self._stale(opened):
+            return self._started_before(record) or Refused(*refusal, record)
+        taken = self._storage.claim(self._step(record, "executing", None), signer=self._signer)
         if taken is None:
-            return self._lost(stored.record)
-        return Claimed(_call_of(stored.record), taken.record)
+            return self._lost(record)
+        return Claimed(_call_of(opened, self._secrets.paths(record)), taken.record)
 
     def settle(self, claimed: Claimed, result: object) -> Executed | Failed | InDoubt:
         """Record what the provider returned; a result marked `isError` is the provider's refusal."""
-        body = _result_bytes(result)
-        digest = hashlib.sha256(body).hexdigest()
+        needles = self._needles(claimed)
+        masked = needles.masked(result) if needles else msgspec.UNSET
+        # of a result that may repeat a secret, the digest could be guessed at: it is of what may be shown
+        digest = hashlib.sha256(_result_bytes(masked if needles else result)).hexdigest()
         if _is_error(result):
             error = "the provider returned an error result"
             outcome = Outcome(result_digest=digest, error=error)
-            return self._finished(claimed, "failed", outcome, lambda r: Failed(r, error, result))
-        return self._finished(claimed, "executed", Outcome(result_digest=digest), lambda r: Executed(r, result))
+            return self._finished(claimed, "failed", outcome, lambda r: Failed(r, error, result, masked=masked))
+        outcome = Outcome(result_digest=digest)
+        return self._finished(claimed, "executed", outcome, lambda r: Executed(r, result, masked=masked))
 
     def fail(self, claimed: Claimed, fault: BaseException | str, *, refused: bool = False) -> Failed | InDoubt:
         """Record that the call raised.
@@ -124,6 +169,7 @@ class Executor:
         anything else leaves open what happened there: `in_doubt` (R-76).
         """
         error = describe(fault) if isinstance(fault, BaseException) else storable(fault)
+        error = self._needles(claimed).mask(error)
         outcome = Outcome(error=error)
         if refused or isinstance(fault, ProviderError):
             return self._finished(claimed, "failed", outcome, lambda r: Failed(r, error))  # type: ignore[return-value]
@@ -141,7 +187,7 @@ class Executor:
     ) -> Executed | Failed | InDoubt:
         step = self._step(claimed.record, state, outcome)
         try:
-            stored = self._storage.finish(step)
+            stored = self._storage.finish(step, signer=self._signer)
         except Exception as fault:  # noqa: BLE001  whatever the store raises, the call was made
             # its outcome could not be written: after a restart it stands as a start without an outcome,
             # which is what `in_doubt` means (R-75)
@@ -149,6 +195,20 @@ class Executor:
         if stored is None:
             raise NotExecutable("already_ended", f"decision `{step.decision_id}` already has an outcome")
         return result(stored.record)
+
+    def _needles(self, claimed: Claimed) -> Needles:
+        return self._secrets.needles(claimed.record, claimed.call.arguments)
+
+    def _forged(self, stored: Stored) -> tuple[RefusalCode, str] | None:
+        """Say why the stored bytes are not believed, or None (R-73)."""
+        name = f"decision `{stored.record.decision_id}`"
+        if stored.seal is None:
+            return "signature_invalid", f"{name} is not signed; check the call again"
+        try:
+            self._signer.verify(stored.body, stored.seal)
+        except SignatureInvalid as fault:
+            return "signature_invalid", f"{name} is not believed: {fault}"
+        return None
 
     def _refusal(self, record: Record, tool: Tool | None) -> tuple[RefusalCode, str] | None:
         """Say why a stored decision may not start now, or None (R-73, R-74)."""
@@ -205,11 +265,11 @@ class Executor:
         )
 
 
-def _call_of(record: Record) -> ToolCall:
+def _call_of(record: Record, secret: tuple[Path, ...]) -> ToolCall:
     assert record.tool is not None  # noqa: S101  an execute decision always has its tool
     arguments: dict[str, object] = msgspec.to_builtins(record.call_arguments or {})
     meta = {META_KEY: record.decision_id}
-    return ToolCall(record.tool.server, record.tool.name, arguments, record.decision_id, meta)
+    return ToolCall(record.tool.server, record.tool.name, arguments, record.decision_id, meta, secret)
 
 
 def _is_error(result: object) -> bool:

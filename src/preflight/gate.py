@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from threading import Lock
 from types import MappingProxyType
 
@@ -19,19 +20,21 @@ from preflight.core.schema import Plan
 from preflight.core.setup import Setup
 from preflight.core.slots import open_slots
 from preflight.core.wording import reason_of
-from preflight.errors import InvalidInput, StorageError, describe, storable
+from preflight.errors import Erased, InvalidInput, StorageError, describe, storable
 from preflight.guard import Driven
 from preflight.ids import new_id
+from preflight.masking import Needles
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, Gate
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record, ToolRef
 from preflight.model.request import Request, Scope, request_digest
 from preflight.model.trigger import Trigger
-from preflight.ports import Clock, Storage
+from preflight.ports import Clock, Signer, Storage
 from preflight.questions import question_of
 from preflight.repeats import answered, as_given, asked_again, counted, same_tool, trigger_of
 from preflight.results import Asking, Checked, Deferred, Executable, Held
 from preflight.rulebook import RuleSource
+from preflight.secrecy import Secrecy, needles_given, needles_of, without_masked
 
 Given = Mapping[str, object] | Request
 _log = logging.getLogger("preflight")
@@ -58,9 +61,19 @@ class Shell:
     """What surrounds a decision: the request, the clock, the log, the questions."""
 
     def __init__(
-        self, storage: Storage, clock: Clock, rules: RuleSource, setup: Setup, *, store_instruction: bool
+        self,
+        storage: Storage,
+        clock: Clock,
+        rules: RuleSource,
+        setup: Setup,
+        *,
+        store_instruction: bool,
+        signer: Signer,
+        secrecy: Secrecy,
     ) -> None:
-        """Record to `storage` what is decided under the rules in force."""
+        """Record to `storage` what is decided under the rules in force; `signer` signs it, `secrecy` hides secrets."""
+        self._signer = signer
+        self._secrecy = secrecy
         self._storage = storage
         self._clock = clock
         self._rules = rules
@@ -105,6 +118,8 @@ class Shell:
             added["pre_set_data"] = MappingProxyType({**user.settings, **request.pre_set_data})
         if user.checklist:
             added["user_checklist"] = (*request.user_checklist, *user.checklist)
+        if tool.fields and request.prior_execution_state is not None:
+            added["prior_execution_state"] = without_masked(request.prior_execution_state)
         return msgspec.structs.replace(request, **added)
 
     def earlier(self, ready: Ready) -> Checked | None:
@@ -116,7 +131,7 @@ class Shell:
         record = stored.record
         if self._was_started(record, ready.request):
             return Executable(record)
-        same_facts = record.request_digest == request_digest(ready.request)
+        same_facts = record.request_digest == self._digest(ready.request)
         if not same_facts or record.rules_digest != ready.request.rules_digest:
             return None
         question = self._storage.question(record.question_id) if record.question_id else None
@@ -150,7 +165,18 @@ class Shell:
             elif stored is None or not same_tool(stored.record, request):
                 continue
             ours.append(question)
-        return answered(counted(request, ours), [answers[q.question_id] for q in ours if q.question_id in answers])
+        return answered(counted(request, ours), list(self._opened(ours, answers)))
+
+    def _opened(self, questions: list[Question], answers: Mapping[str, Answer]) -> Iterator[Answer]:
+        """Yield the answers that were given; those of an erased person are none any more (R-78)."""
+        for question in questions:
+            answer = answers.get(question.question_id)
+            with suppress(Erased):
+                if answer is not None:
+                    yield self._secrecy.opened(answer, question.scope, question.user_id)
+
+    def _digest(self, request: Request) -> str:
+        return self._secrecy.digest(request, request_digest(request))
 
     def _verified(self, request: Request) -> Trigger | None:
         """Make a `Trigger` of what the request claims, if a `deferred` record of this user and tool bears it out."""
@@ -220,35 +246,46 @@ class Shell:
             return self._append(ready, Run(ready.request, ready.setup).internal_error(fault))
 
     def _append(self, ready: Ready, decision: Decision) -> Checked:
-        record = self._record_of(ready, decision)
+        record, rules = self._record_of(ready, decision), ready.request.rules
+        needles = needles_of(ready.request, decision)
         question = self._question(ready, decision, record) if decision.execution_decision == "ask_user" else None
         if question is not None:
             record = msgspec.structs.replace(record, question_id=question.question_id)
+            question = self._secrecy.question(question, rules, needles)
             self._storage.ask(question)
             self._remember(question.question_id, ready.given)
-        stored = self._storage.append(record)
+        stored = self._storage.append(self._secrecy.record(record, rules, needles), signer=self._signer)
         self._appended += 1
         self._report(stored.record)
         return _typed(stored.record, question)
 
     def refuse(self, given: object, fault: InvalidInput) -> Checked:
         """Record that a malformed request was held: the digest of what came, never the body."""
-        gate = Gate(kind="request_invalid", payload_errors=(storable(str(fault)),))
-        return Held(self._storage.append(self._held_record(gate, _digest_of(given))).record)
+        said = self._needles(given).mask(storable(str(fault)))
+        record = self._held_record(Gate(kind="request_invalid", payload_errors=(said,)), _digest_of(given))
+        return Held(self._storage.append(record, signer=self._signer).record)
 
     def stopped(self, given: object, fault: Exception) -> Checked:
         """Hold after a fault around the decision, recorded where the store can still take it (R-8, R-31)."""
-        diag = Diagnostics(fault=describe(fault))
+        needles = self._needles(given)
+        diag = Diagnostics(fault=needles.mask(describe(fault)))
         record = self._held_record(Gate(kind="internal_error", route="definition_repair", diag=diag), _digest_of(given))
         try:
-            stored = None if isinstance(fault, StorageError) else self._storage.append(record)
+            stored = None if isinstance(fault, StorageError) else self._storage.append(record, signer=self._signer)
         except Exception as second:  # noqa: BLE001  without a record nothing can be executed either
             fault, stored = second, None
         if stored is None:
-            _log.error("a run could not be recorded: %s", describe(fault))
+            _log.error("a run could not be recorded: %s", needles.mask(describe(fault)))
             return Held(record, recorded=False)
         self._report(stored.record)
         return Held(stored.record)
+
+    def _needles(self, given: object) -> Needles:
+        """Return the search for secrets in the text of a fault around a request that may not even be readable."""
+        try:
+            return needles_given(given, self._rules().for_tool)
+        except Exception:  # noqa: BLE001  what came may be anything, and so may the rules' fault
+            return Needles([given])  # then nothing of it may be repeated
 
     def repeated(self, question: Question, answer: Answer) -> Request | None:
         """Return the request of a question with its answer added, or None when it is not at hand.
@@ -281,7 +318,7 @@ class Shell:
             user_id=request.user_id,
             tool=ToolRef(request.tool.server, request.tool.name, request.tool.fingerprint),
             timestamp=iso(now),
-            request_digest=request_digest(request),
+            request_digest=self._digest(request),
             rules_digest=request.rules_digest,
             call_id=request.utterance.call_id,
             not_before=iso(now) if executable else None,

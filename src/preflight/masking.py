@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus
 
 from preflight.model.json_value import is_number, value_digest
 from preflight.model.sealed import MASK
 
+Path = tuple[str | int, ...]
 SURE: Final = 4
 """Code points from which on a secret is looked for inside words too; shorter ones only between boundaries."""
 
@@ -122,7 +122,7 @@ def _shown(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
-def hidden(value: object, path: tuple[str | int, ...]) -> object:
+def hidden(value: object, path: Path) -> object:
     """Return a copy of a JSON value with what stands at `path` replaced by the mask; absent, it stays as it is."""
     if not path:
         return MASK
@@ -134,6 +134,4 @@ def hidden(value: object, path: tuple[str | int, ...]) -> object:
     return value
 
 
-Masker = Callable[[str], str]
 NO_NEEDLES: Final = Needles()
-NOTHING: Mapping[str, object] = MappingProxyType({})

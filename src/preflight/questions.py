@@ -14,6 +14,7 @@ from preflight.core.wording import message_for
 from preflight.errors import AnswerRefused, InvalidInput, storable
 from preflight.ids import new_id
 from preflight.limits import Limits
+from preflight.masking import Needles
 from preflight.model.decision import Gate
 from preflight.model.json_value import confirmation_id, freeze, is_object, thaw
 from preflight.model.question import Answer, AskedItem, AskedSlot, Question
@@ -21,6 +22,7 @@ from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.slot import Slot, Unsupported
 from preflight.ports import Clock, Storage
+from preflight.secrecy import Secrecy
 
 VALUE_MESSAGE = "Please say what is missing."
 
@@ -56,7 +58,9 @@ def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple
     spare: set[str] = set()
     for branch in gate.branches:  # R-35: any of the alternatives may be answered, and any be given up
         notes |= {name: None for option in branch.branch_options for name in option if name not in notes}
-        spare |= {n for n in notes if any(n in o for o in branch.branch_options) and n not in _common(branch.branch_options)}
+        spare |= {
+            n for n in notes if any(n in o for o in branch.branch_options) and n not in _common(branch.branch_options)
+        }
     return tuple(
         _asked_slot(slots[name], note, choices.get(name, ()), spare=name in spare)
         for name, note in notes.items()
@@ -115,9 +119,10 @@ def _without_candidates(schema: object) -> object:
 class Questions:
     """The stored questions: read, answered once, never by a model (R-93)."""
 
-    def __init__(self, storage: Storage, clock: Clock) -> None:
-        """Keep questions in `storage`."""
+    def __init__(self, storage: Storage, clock: Clock, secrecy: Secrecy) -> None:
+        """Keep questions in `storage`, and what is secret in answers to `secrecy`."""
         self._storage = storage
+        self._secrecy = secrecy
         self._clock = clock
 
     def open(self, scope: Scope | None) -> list[Question]:
@@ -139,11 +144,32 @@ class Questions:
         if now >= seconds_of(question.expires_at):
             message = f"question `{question_id}` expired at {question.expires_at}; check the call again"
             raise AnswerRefused(message)
-        answer = _checked(question, given, person=person, channel=channel, at=iso(now))
-        if not self._storage.answer(answer):
+        asked = self._secrecy.opened(question, question.scope, question.user_id)
+        try:
+            answer = _checked(asked, _as_asked(question, asked, given), person=person, channel=channel, at=iso(now))
+        except AnswerRefused as refused:
+            if not question.private:
+                raise
+            message = _secrets_of(asked, given).mask(str(refused))
+            raise AnswerRefused(message) from None
+        if not self._storage.answer(self._secrecy.answer(answer, question)):
             message = f"question `{question_id}` was answered before; the first answer stands"
             raise AnswerRefused(message)
-        return question, answer
+        return asked, answer
+
+
+def _as_asked(shown: Question, asked: Question, given: Mapping[str, object]) -> Mapping[str, object]:
+    """Return what was given under the keys that were asked: of a secret value, another key was shown (R-78)."""
+    if not shown.private or not is_object(given):
+        return given
+    keys = {one.confirm: other.confirm for one, other in zip(shown.slots, asked.slots, strict=True)}
+    keys |= {one.id: other.id for one, other in zip(shown.items, asked.items, strict=True)}
+    return {keys.get(name) or name: value for name, value in given.items()}
+
+
+def _secrets_of(asked: Question, given: object) -> Needles:
+    """Return the search for what an error text about a private question must not repeat."""
+    return Needles([given, *(slot.shown for slot in asked.slots), *(item.shown for item in asked.items)])
 
 
 def _checked(question: Question, given: Mapping[str, object], *, person: str, channel: str, at: str) -> Answer:

@@ -10,15 +10,16 @@ from preflight.clock import iso
 from preflight.errors import InvalidInput, NotExecutable
 from preflight.ids import new_id
 from preflight.model.record import Outcome, Record
-from preflight.ports import Clock, Storage
+from preflight.ports import Clock, Signer, Storage
 
 
 class Recovery:
     """Finds executions whose outcome is not known, and records what was found out."""
 
-    def __init__(self, storage: Storage, clock: Clock) -> None:
-        """Read and write `storage`."""
+    def __init__(self, storage: Storage, clock: Clock, signer: Signer) -> None:
+        """Read and write `storage`; what is found out is signed by `signer`."""
         self._storage = storage
+        self._signer = signer
         self._clock = clock
 
     def in_doubt(self) -> list[Record]:
@@ -49,7 +50,7 @@ class Recovery:
         step = msgspec.structs.replace(
             record, record_id=new_id(), execution_decision=state, timestamp=iso(self._clock.now()), outcome=outcome
         )
-        stored = self._storage.finish(step)
+        stored = self._storage.finish(step, signer=self._signer)
         if stored is None:
             raise NotExecutable("already_ended", f"decision `{record.decision_id}` ended meanwhile")
         return stored.record

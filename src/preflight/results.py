@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET
 
+from preflight.masking import Path, hidden
 from preflight.model.question import Question
 from preflight.model.record import Record
 
@@ -68,7 +70,8 @@ class Accepted(msgspec.Struct, frozen=True):
 class ToolCall(msgspec.Struct, frozen=True):
     """What is to be called, read from the record: the caller cannot pass arguments (R-74).
 
-    `meta` belongs into the request's `_meta`: it carries the decision's id as idempotency key.
+    `meta` belongs into the request's `_meta`: it carries the decision's id as idempotency key. `secret` lists
+    the paths of arguments that are secret: they stand in `arguments`, and not in the `repr` (R-78).
     """
 
     server: str
@@ -76,6 +79,13 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: dict[str, object]
     decision_id: str
     meta: Mapping[str, object]
+    secret: tuple[Path, ...] = ()
+
+    def __repr__(self) -> str:
+        shown: object = self.arguments
+        for path in self.secret:
+            shown = hidden(shown, path)
+        return f"ToolCall(server={self.server!r}, name={self.name!r}, arguments={shown!r}, meta={dict(self.meta)!r})"
 
 
 class Claimed(msgspec.Struct, frozen=True):
@@ -87,7 +97,7 @@ class Claimed(msgspec.Struct, frozen=True):
 
 RefusalCode = Literal[
     "not_found", "not_execute", "already_started", "key_busy", "expired", "not_yet_valid", "tool_changed",
-    "rules_changed", "condition_unmet", "store_failed",
+    "rules_changed", "condition_unmet", "store_failed", "signature_invalid", "erased",
 ]  # fmt: skip
 
 
@@ -101,11 +111,20 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class Executed(msgspec.Struct, frozen=True):
-    """The provider answered; `result` is what it returned."""
+    """The provider answered; `result` is what it returned, `shown` the same without secret arguments in it."""
 
     record: Record
     result: object = None
     status: Literal["executed"] = "executed"
+    masked: object = UNSET
+
+    @property
+    def shown(self) -> object:
+        """The result as it may be printed or logged (R-78)."""
+        return self.result if self.masked is UNSET else self.masked
+
+    def __repr__(self) -> str:
+        return f"Executed(record={self.record!r}, result={self.shown!r})"
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -115,6 +134,15 @@ class Failed(msgspec.Struct, frozen=True):
     error: str
     result: object = None
     status: Literal["failed"] = "failed"
+    masked: object = UNSET
+
+    @property
+    def shown(self) -> object:
+        """The result as it may be printed or logged (R-78)."""
+        return self.result if self.masked is UNSET else self.masked
+
+    def __repr__(self) -> str:
+        return f"Failed(record={self.record!r}, error={self.error!r}, result={self.shown!r})"
 
 
 class InDoubt(msgspec.Struct, frozen=True):

@@ -27,6 +27,7 @@ from preflight.model.record import Record
 from preflight.model.request import Request, Scope
 from preflight.model.rules import ToolRules
 from preflight.model.sealed import MASK
+from preflight.model.tool import Tool
 from preflight.vault import Subject, Vault
 
 T = TypeVar("T", Record, Question, Answer)
@@ -48,6 +49,7 @@ _DATA = frozenset("call_arguments deferred_input trigger value choices measured 
 _READINGS = frozenset({"matched_text", "canonical", "alternatives"})
 _SLOT_LISTS = ("fields", "extra_fields", "dropped_claims", "allowed_claims", "slots")
 _SECRET_PARTS = ("value", "choices", "shown")
+_HANDED_OVER = ("claims", "user_answers", "pre_set_data", "measured_data")
 _LISTS = frozenset({"choices", "alternatives"})
 
 
@@ -109,6 +111,15 @@ class Secrecy:
         for pointer, value in values.items():
             _put(shape, pointer, value)
         return msgspec.structs.replace(record, call_arguments=shape["call_arguments"])
+
+    def paths(self, record: Record) -> tuple[Path, ...]:
+        """Return where secret arguments stand in a record's call."""
+        return tuple(tuple(_steps(place)[1:]) for place in record.sealed if place.startswith("/call_arguments/"))
+
+    def needles(self, record: Record, arguments: object) -> Needles:
+        """Return the search for the secret ones among a call's arguments."""
+        paths = self.paths(record)
+        return Needles(descend(arguments, path) for path in paths) if paths else NO_NEEDLES
 
     def _sealed(self, document: R, name: str, secret: Callable[[str], bool], needles: Needles) -> R:
         shape: Shape = msgspec.json.decode(codec.encode(document))
@@ -254,7 +265,7 @@ def needles_of(request: Request, decision: Decision | None = None) -> Needles:
     if not has_secrets(rules):
         return NO_NEEDLES
     secret, found = covered(rules), []
-    for given in (request.claims, request.user_answers, request.pre_set_data, request.measured_data):
+    for given in (getattr(request, part) for part in _HANDED_OVER):
         found += [value for name, value in _given(given) if secret(name)]
     for state in (*((decision.fields or ()) + decision.extra_fields if decision is not None else ()),):
         if secret(state.name):
@@ -263,12 +274,19 @@ def needles_of(request: Request, decision: Decision | None = None) -> Needles:
     return Needles(found)
 
 
-def argument_needles(record: Record, opened: Record) -> Needles:
-    """Return the search for the secret arguments of a call that is being made."""
-    if opened is record:
+def needles_given(given: object, rules_for: Callable[[str, str], ToolRules]) -> Needles:
+    """Return the search for the secrets of a request that could not be read, as far as it can be told what it is."""
+    if isinstance(given, Request):
+        return needles_of(msgspec.structs.replace(given, rules=rules_for(given.tool.server, given.tool.name)))
+    tool = given.get("tool") if isinstance(given, Mapping) else None
+    if not isinstance(given, Mapping) or tool is None:
         return NO_NEEDLES
-    places = (place for place in record.sealed if place.startswith("/call_arguments/"))
-    return Needles(descend(opened.call_arguments, tuple(_steps(place)[1:])) for place in places)
+    declared = Tool.from_mcp(tool)
+    rules = rules_for(declared.server, declared.name)
+    if not has_secrets(rules):
+        return NO_NEEDLES
+    secret, parts = covered(rules), [given.get(part) for part in _HANDED_OVER]
+    return Needles(value for part in parts if isinstance(part, Mapping) for name, value in _given(part) if secret(name))
 
 
 def without_masked(prior: object) -> object:

@@ -100,7 +100,7 @@ def executable(made: Preflight, **parts: Any) -> Executable:
 
 
 def raiser(fault: BaseException) -> Callable[..., Any]:
-    def hook(*_given: object) -> Any:
+    def hook(*_given: object, **_named: object) -> Any:
         raise fault
 
     return hook

@@ -13,10 +13,12 @@ import pytest
 from preflight import Executable, Failed, InDoubt, Preflight, ProviderError, Refused, ToolCall
 from preflight.codec import encode
 from preflight.errors import CallerError, NotExecutable, StorageError
-from preflight.executor import META_KEY, Executor
+from preflight.executor import META_KEY, Executor, never
 from preflight.limits import DEFAULT
 from preflight.model.condition import ConditionState
 from preflight.results import Claimed, Executed
+from preflight.safekeeping import default_signer, default_vault
+from preflight.secrecy import Secrecy
 from preflight.testing import FakeClock, MemoryStorage, sample_decision
 from tests.unit.gates import TOOL, async_gate, executable, gate, raiser, records, request, states
 
@@ -98,6 +100,12 @@ def test_only_the_id_of_a_record_is_used() -> None:
 # what may not start
 
 
+def starter(storage: Any, clock: FakeClock, rules: str | None = None, recheck: Any = never) -> Executor:
+    """An executor as `create_preflight` makes it, over hand-made records and with rules of this digest."""
+    signer, secrets = default_signer(storage, clock), Secrecy(default_vault(storage, clock))
+    return Executor(storage, clock, DEFAULT, lambda: rules, recheck, signer=signer, secrets=secrets)
+
+
 def refused(made: Preflight, decision: Any, **named: Any) -> str:
     """The code of a refusal, after which nothing was called and nothing was recorded."""
     tool, before = Counter(), made.storage._log[:]  # type: ignore[attr-defined]
@@ -141,8 +149,9 @@ def test_a_decision_starts_within_its_time_and_the_skew_of_clocks(passed: float,
 def test_a_decision_without_its_times_never_starts(part: str, code: str) -> None:
     times = {"not_before": "2026-03-01T09:00:00Z", "not_after": "2026-03-01T09:01:00Z", part: None}
     storage = MemoryStorage()
-    storage.append(sample_decision("d1", **times))
-    answer = Executor(storage, FakeClock(), DEFAULT, lambda: None).claim("d1", None)
+    made = starter(storage, FakeClock())
+    storage.append(sample_decision("d1", **times), signer=made._signer)
+    answer = made.claim("d1", None)
     assert isinstance(answer, Refused)
     assert answer.code == code
 
@@ -172,7 +181,7 @@ def test_the_same_tool_listed_again_is_called() -> None:
 def test_changed_rules_are_refused() -> None:
     storage, clock = MemoryStorage(), FakeClock()
     decision = executable(gate(storage, clock))
-    answer = Executor(storage, clock, DEFAULT, lambda: "other rules").claim(decision.decision_id, None)
+    answer = starter(storage, clock, "other rules").claim(decision.decision_id, None)
     assert isinstance(answer, Refused)
     assert answer.code == "rules_changed"
 
@@ -230,9 +239,10 @@ def test_a_condition_found_too_long_ago_must_hold_again(recheck: Any, age: float
     state = ConditionState("c", "provider", "met", clock_text, "it holds", max_age_seconds=10)
     forever = ConditionState("f", "provider", "met", clock_text, "it holds")
     record = sample_decision("d1", conditions=(forever, state), not_before=clock_text, not_after="2026-03-01T10:00:00Z")
-    storage.append(record)
+    made = starter(storage, clock, record.rules_digest, recheck)
+    storage.append(record, signer=made._signer)
     clock.advance(age)
-    answer = Executor(storage, clock, DEFAULT, lambda: record.rules_digest, recheck).claim("d1", None)
+    answer = made.claim("d1", None)
     assert isinstance(answer, Claimed) is starts
     assert getattr(answer, "code", "condition_unmet") == "condition_unmet"
 

@@ -22,7 +22,7 @@ from preflight.model.request import Request
 from preflight.model.rules import FieldRules, ToolRules
 from preflight.model.sealed import MASK
 from preflight.model.slot import DroppedClaim, FieldState
-from preflight.secrecy import Secrecy, argument_needles, needles_of, without_masked
+from preflight.secrecy import Secrecy, needles_of, without_masked
 from preflight.testing import sample_answer, sample_decision, sample_question
 from preflight.vault import Subject, Vault
 from preflight.vault.subjects import MemorySubjectKeys
@@ -215,8 +215,9 @@ def test_what_lies_below_a_secret_slot_is_secret() -> None:
     assert set(stored.sealed) == {"/call_arguments/to/iban", "/call_arguments/a~1b"}
     opened = hidden.arguments(stored)
     assert opened.call_arguments == arguments
-    assert argument_needles(stored, opened).mask("DE-secret, root-secret, bob") == f"{MASK}, {MASK}, bob"
-    assert not argument_needles(record, record)
+    assert set(hidden.paths(stored)) == {("to", "iban"), ("a/b",)}
+    assert hidden.needles(stored, arguments).mask("DE-secret, root-secret, bob") == f"{MASK}, {MASK}, bob"
+    assert not hidden.needles(record, arguments)
 
 
 def test_secrets_are_gathered_from_all_that_was_handed_over() -> None:

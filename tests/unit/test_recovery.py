@@ -97,8 +97,8 @@ def test_one_who_settles_too_late_is_told() -> None:
     class Raced(MemoryStorage):
         """Another process settles between the look and the write."""
 
-        def finish(self, record: Any) -> Any:
-            return None if record.execution_decision == "settled" else super().finish(record)
+        def finish(self, record: Any, **named: Any) -> Any:
+            return None if record.execution_decision == "settled" else super().finish(record, **named)
 
     made = gate(Raced())
     decision = doubtful(made)
