@@ -50,11 +50,9 @@ class Checks:
             return self._build(self._document.root)
         except ValueError as error:
             where = list(getattr(error, "instance_path", ()))
-            if where[-1:] == ["pattern"]:
-                return refuse(
-                    join("", *where), "a `pattern` that takes look-around, back-references or too much memory"
-                )
-            return refuse(join("", *where), "the validator cannot be built from this schema")
+            pattern = where[-1:] == ["pattern"]
+            what = "look-around, back-references or too much memory" if pattern else "what no validator is built for"
+            return refuse(join("", *where), f"asks for {what}")
 
     def _build(self, schema: Raw) -> jsonschema_rs.Validator:
         return self._document.validator(

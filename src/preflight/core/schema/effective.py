@@ -24,31 +24,31 @@ def effective(views: Views, raws: tuple[Raw, ...]) -> dict[str, object]:
     assertion that stands twice with different values keeps the second under `allOf`. Where a schema
     holds itself, the inner one is shown as `{}`: for showing and grounding, validation uses the real one.
     """
-    return _merge(views, raws, frozenset())
+    return _merge(views, raws, frozenset(), views.limits.json_depth)
 
 
-def _merge(views: Views, raws: tuple[Raw, ...], above: frozenset[int]) -> dict[str, object]:
+def _merge(views: Views, raws: tuple[Raw, ...], above: frozenset[int], levels: int) -> dict[str, object]:
     parts = views.parts(raws)
     path = above.union(map(id, parts))
-    if any(id(part) in above for part in parts):
+    if levels < 0 or any(id(part) in above for part in parts):  # no value is nested deeper than `levels`
         return {}
     merged: dict[str, object] = {}
     for part in parts:
-        shown = _resolve_inner(views, part, path)
+        shown = _resolve_inner(views, part, path, levels)
         for key, value in shown.items():
             if key not in _STRUCTURE:
                 _add(merged, key, value)
     return merged
 
 
-def _resolve_inner(views: Views, part: dict[str, object], path: frozenset[int]) -> dict[str, object]:
+def _resolve_inner(views: Views, part: dict[str, object], path: frozenset[int], levels: int) -> dict[str, object]:
     """`part` with the schemas inside it resolved."""
     shown = dict(part)
     for sub in subschemas(part):
         key = cast("str", sub.tokens[0])
         if key in _STRUCTURE:
             continue
-        inner = sub.raw if isinstance(sub.raw, bool) else _merge(views, (sub.raw,), path)
+        inner = sub.raw if isinstance(sub.raw, bool) else _merge(views, (sub.raw,), path, levels - 1)
         if len(sub.tokens) == 1:
             shown[key] = inner
             continue

@@ -110,7 +110,7 @@ class Nodes:
     def _array(self, raws: tuple[Raw, ...], kinds: frozenset[Kind], above: frozenset[tuple[int, ...]]) -> Array | None:
         """The array form, if an element may have members; `above` ends recursion through arrays of arrays."""
         key = tuple(map(id, raws))
-        if "array" not in kinds or kinds == ALL_KINDS or key in above:
+        if "array" not in kinds or kinds == ALL_KINDS or key in above or len(above) > self.views.limits.json_depth:
             return None
         array = self._elements(raws)
         seen = above | {key}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from preflight.core.schema.document import Document
 from preflight.core.schema.keywords import Raw, Where, subschemas
 from preflight.core.schema.pointers import join
 from preflight.core.schema.refusal import refuse
+from preflight.limits import Limits
 
 _NOT_WALKED = {
     "$dynamicRef": "`$dynamicRef` is not supported; use `$ref`",
@@ -60,9 +63,12 @@ class Survey:
             self.safe_depth = _safe_depth(order, self._edges, document)
 
     def _visit_all(self) -> None:
-        pending: list[tuple[Raw, str]] = [(self._document.root, "")]
+        limits = self._document.limits
+        pending: list[tuple[Raw, str, int]] = [(self._document.root, "", 0)]
         while pending:
-            raw, at = pending.pop()
+            raw, at, within = pending.pop()
+            if within > limits.json_depth:
+                _refuse_chain(at, limits)
             if not isinstance(raw, dict) or id(raw) in self._edges:
                 continue
             self._document.pointers[id(raw)] = at
@@ -70,9 +76,9 @@ class Survey:
             self._check(raw, at)
             for where, inner, place in self._applied(raw, at):
                 edges.append((where, id(inner)))
-                pending.append((inner, place))
-            if len(self._edges) + len(pending) > self._document.limits.schema_nodes:
-                refuse(at, f"more than {self._document.limits.schema_nodes} subschemas")
+                pending.append((inner, place, within + 1 if where == "here" else 0))
+            if len(self._edges) + len(pending) > limits.schema_nodes:
+                refuse(at, f"more than {limits.schema_nodes} subschemas")
 
     def _applied(self, raw: dict[str, object], at: str) -> list[tuple[Where, Raw, str]]:
         found: list[tuple[Where, Raw, str]] = []
@@ -108,28 +114,39 @@ class Survey:
         self.patterns += "pattern" in raw
 
 
+def _refuse_chain(at: str, limits: Limits) -> NoReturn:
+    refuse(at, f"more than {limits.json_depth} schemas applied one inside another")
+
+
 def _in_place_order(edges: dict[int, Edges], document: Document) -> list[int]:
     """Subschemas so that whatever applies to the same value comes first; a cycle makes no progress."""
+    limits = document.limits
     order: list[int] = []
-    state: dict[int, bool] = {}  # False while on the path, True when done
+    heights: dict[int, int] = {}
+    path: set[int] = set()
 
-    def visit(node: int, depth: int) -> None:
-        at = document.pointers[node]
-        if depth > document.limits.json_depth:
-            refuse(at, f"more than {document.limits.json_depth} schemas applied one inside another")
-        state[node] = False
+    def visit(node: int) -> None:
+        path.add(node)
+        if len(path) > limits.json_depth:
+            _refuse_chain(document.pointers[node], limits)
+        height = 0
         for where, inner in edges[node]:
-            if where != "here" or inner not in edges or state.get(inner):
+            if where != "here" or inner not in edges:
                 continue
-            if inner in state:
-                refuse(at, "a `$ref` cycle that makes no progress")
-            visit(inner, depth + 1)
-        state[node] = True
+            if inner in path:
+                refuse(document.pointers[node], "a `$ref` cycle that makes no progress")
+            if inner not in heights:
+                visit(inner)
+            height = max(height, heights[inner] + 1)
+        if height > limits.json_depth:
+            _refuse_chain(document.pointers[node], limits)
+        path.discard(node)
+        heights[node] = height
         order.append(node)
 
     for node in edges:
-        if node not in state:
-            visit(node, 0)
+        if node not in heights:
+            visit(node)
     return order
 
 

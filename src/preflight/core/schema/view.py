@@ -64,11 +64,12 @@ class Condition(msgspec.Struct, frozen=True, eq=False):
 class Views:
     """Makes and keeps the views of one document; the work it may do is bounded by `limits.schema_nodes`."""
 
-    __slots__ = ("_admits", "_document", "_kept", "_objects", "_work")
+    __slots__ = ("_admits", "_document", "_kept", "_objects", "_work", "limits")
 
     def __init__(self, document: Document) -> None:
         """Start with nothing made."""
         self._document = document
+        self.limits = document.limits
         self._objects: dict[tuple[int, ...], View] = {}
         self._admits: dict[tuple[int, ...], frozenset[Kind]] = {}
         self._kept: list[object] = []  # made-up schemas, kept so that their identities stay theirs
@@ -96,7 +97,7 @@ class Views:
     def spend(self, at: str, amount: int = 1) -> None:
         """Count work."""
         self._work += amount
-        if self._work > 2 * self._document.limits.schema_nodes:  # once to compile, once to show slots
+        if self._work > 2 * self.limits.schema_nodes:  # once to compile, once to show slots
             refuse(at, "expanding the schema takes too much work")
 
     def parts(self, raws: Iterable[Raw]) -> list[dict[str, object]]:

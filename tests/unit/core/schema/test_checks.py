@@ -122,9 +122,9 @@ def test_a_claim_on_a_slot_does_not_change_its_schema() -> None:
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa)+$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_patterns_take_linear_time(pattern: str) -> None:
     plan = plan_for(obj({"a": {"pattern": pattern}}, ["a"]))
-    start = time.perf_counter()
+    start = time.thread_time()
     assert plan.validate_slot(plan.required[0], "a" * 50_000 + "!") == "`pattern` is not met"
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
 
 
 def test_the_retriever_fetches_nothing() -> None:

@@ -78,6 +78,7 @@ def test_nothing_is_fetched(tmp_path: object) -> None:
         (obj({"a": {"$ref": "#/required/0"}}, ["a"]), "not a schema"),
         (obj({"a": {"$ref": "#/properties/a/anyOf/9", "anyOf": [STRING]}}), "does not have"),
         (obj({"a": {"$ref": "#b"}}), "anchor"),
+        (obj({"a": {"$ref": "#b"}}, **{"$defs": {"x": {"$anchor": "b"}}, "$schema": SEVEN}), "anchor"),
         (obj({"a": {"$ref": "#b"}}, **{"$defs": {"x": {"$anchor": "b"}, "y": {"$anchor": "b"}}}), "anchor"),
         (obj({"a": {"$ref": "#/$defs/a"}}, **{"$defs": {"a": {"$ref": "#/properties/a"}}}), "no progress"),
         (obj({"a": {"not": {"$ref": "#/properties/a"}}}), "no progress"),
@@ -119,6 +120,16 @@ def test_local_references_are_followed(reference: str, more: dict[str, object]) 
 def test_a_reference_may_name_a_boolean() -> None:
     plan = plan_for(obj({"a": {"$ref": "#/$defs/no"}}, ["a"], **{"$defs": {"no": False}}))
     assert plan.validate_slot(plan.required[0], "x") == "no value is allowed here"
+
+
+def test_an_anchor_in_data_is_none() -> None:
+    data = {
+        "default": {"$anchor": "p", "type": "integer"},
+        "properties": {"default": {"$anchor": "p", "type": "string"}},
+    }
+    plan = plan_for(obj({"a": {"$ref": "#p"}}, ["a"], **{"$defs": {"x": data}}))
+    assert plan.required[0].schema["type"] == "string"
+    assert plan.validate_slot(plan.required[0], 1) == "`type` must be string"
 
 
 def test_several_anchors() -> None:
@@ -181,11 +192,51 @@ def wide_recursion() -> dict[str, object]:
 def test_a_bomb_is_refused_within_50_ms(schema: object) -> None:
     times = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.thread_time()  # its own work: a busy machine is no bug
         what = refusal_of(schema).what
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
         assert "too many subschemas" in what or "one inside another" in what
-    assert min(times) < 0.05  # the best of three: a busy machine is no bug
+    assert min(times) < 0.05
+
+
+def chain(name: str, length: int, end: dict[str, object]) -> dict[str, object]:
+    links: dict[str, object] = {f"{name}{n}": {"$ref": f"#/$defs/{name}{n + 1}"} for n in range(length)}
+    return {**links, f"{name}{length}": end}
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"b": {"$ref": "#/$defs/x0"}, "a": {"$ref": "#/$defs/y0"}},
+        {"a": {"anyOf": [{"$ref": "#/$defs/x0"}, {"$ref": "#/$defs/y0"}]}},
+    ],
+)
+def test_chains_are_measured_whole(start: dict[str, object]) -> None:
+    defs = {**chain("x", 40, {"$ref": "#/$defs/y0"}), **chain("y", 40, STRING)}
+    assert "one inside another" in refusal_of(obj(start, **{"$defs": defs})).what
+
+
+def test_a_long_chain_is_no_reason_to_fail() -> None:
+    ends = chain("x", 15_000, STRING)
+    starts = {f"p{n}": {"$ref": f"#/$defs/x{n * 60}"} for n in range(250)}
+    assert "one inside another" in refusal_of(obj(starts, **{"$defs": ends})).what
+
+
+@pytest.mark.parametrize("keyword", ["items", "properties"])
+def test_a_long_way_down_is_no_reason_to_fail(keyword: str) -> None:
+    def below(number: int) -> dict[str, object]:
+        inner = {"$ref": f"#/$defs/x{number + 1}"}
+        return {"type": "array", "items": inner} if keyword == "items" else obj({"a": inner})
+
+    defs = {**{f"x{n}": below(n) for n in range(3_000)}, "x3000": obj({"end": STRING})}
+    schema = obj({"a": {"type": "array", "items": {"$ref": "#/$defs/x0"}}}, ["a"], **{"$defs": defs})
+    result = run(schema)
+    assert result.asked == ["a"]
+    shown, levels = result.slots[0].schema, 0
+    while shown:
+        shown = shown["items"] if "items" in shown else shown.get("properties", {}).get("a")  # type: ignore[attr-defined]
+        levels += 1
+    assert 50 < levels < 70
 
 
 AGAIN: dict[str, object] = {"$ref": "#/$defs/n"}
@@ -208,12 +259,12 @@ def test_what_doubles_with_each_level_is_checked_only_so_deep(node: dict[str, ob
     assert plan.validate({"a": value}) == ()
     for _ in range(40):
         value = {"a": value}
-    start = time.perf_counter()
+    start = time.thread_time()
     assert "cannot be checked" in plan.validate({"a": value})[0]
     place = plan.nodes.of(plan.nodes.views.of_object(plan.root.raws).properties["a"])
     assert "cannot be checked" in str(plan.validate_slot(plan.slot(place, ("a",), None, required=True), value))
     assert plan.checks.fits((node,), value) is False
-    assert time.perf_counter() - start < 0.5
+    assert time.thread_time() - start < 0.5
 
 
 def test_alternatives_that_hold_each_other_are_a_common_form() -> None:
@@ -243,11 +294,11 @@ def test_doubling_members_end_at_the_limit_of_slots() -> None:
         for n in range(40)
     }
     plan = plan_for(obj({"a": {"$ref": "#/$defs/d0"}}, ["a"], **{"$defs": {**defs, "d40": STRING}}))
-    start = time.perf_counter()
+    start = time.thread_time()
     walked = drive(walk(plan, Script()), lambda _: UNKNOWN).walked
     assert walked.unsupported is not None
     assert walked.unsupported.what == "more than 2000 slots in one call"
-    assert time.perf_counter() - start < 1
+    assert time.thread_time() - start < 1
 
 
 def test_showing_a_slot_is_bounded_too() -> None:
