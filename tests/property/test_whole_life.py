@@ -47,10 +47,7 @@ class WholeLife(RuleBasedStateMachine):
 
     def both(self, act: Any, *pairs: Both) -> Both:
         """Do the same with both gates; their answers have one type and one status."""
-        first, second = (
-            attempt(lambda made=made, at=at: act(made, *(pair[at] for pair in pairs)))
-            for at, made in enumerate(self.gates)
-        )
+        first, second = (attempt(act, made, [pair[at] for pair in pairs]) for at, made in enumerate(self.gates))
         assert type(first) is type(second), (first, second)
         for name in ("status", "code", "decision"):
             assert getattr(first, name, None) == getattr(second, name, None)
