@@ -9,7 +9,7 @@ class Bounds(msgspec.Struct, frozen=True, gc=False):
     """What the loader reads at most."""
 
     file_bytes: int = 262_144
-    """Size of one file: the reader needs about 10 us a byte, so the largest takes some seconds."""
+    """Size of one file: the reader needs about 2 us a byte, so the largest takes half a second."""
     files: int = 1_000
     """Files of one set, included ones counted."""
     nodes: int = 50_000
