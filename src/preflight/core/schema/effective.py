@@ -23,6 +23,7 @@ def effective(views: Views, raws: tuple[Raw, ...]) -> dict[str, object]:
     The outermost title, description and other annotation wins. Types and enums are intersected, an
     assertion that stands twice with different values keeps the second under `allOf`. Where a schema
     holds itself, the inner one is shown as `{}`: for showing and grounding, validation uses the real one.
+    Constants, defaults and examples stay in it to be shown; nothing here reads a value from them (R-37).
     """
     return _merge(views, raws, frozenset(), views.limits.json_depth)
 
