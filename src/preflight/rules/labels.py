@@ -58,6 +58,16 @@ def labels_of(description: str, bounds: Bounds = DEFAULT_BOUNDS) -> Iterator[Lab
         yield found
 
 
+def prose_of(description: str, bounds: Bounds = DEFAULT_BOUNDS) -> str:
+    """Return a description without its labels: context for people and models, never a gate (R-64).
+
+    Lines that are almost labels stay in it.
+    """
+    lines = enumerate(_LINE.split(description), 1)
+    kept = [line for number, line in lines if not isinstance(_label(number, line, bounds), Label)]
+    return "\n".join(kept).strip()
+
+
 def _label(number: int, line: str, bounds: Bounds) -> Label | Unreadable | None:
     found = _LABEL.fullmatch(line.strip(" \t"))
     if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 
 import pytest
@@ -272,6 +273,14 @@ def test_programs_are_kept_for_so_many_combinations_of_types() -> None:
             for d in values:
                 found = conditions.evaluate(rule, Inputs(args={"a": a, "b": a, "c": c, "d": d}))
                 assert found.broken is (type(c) is not type(d) and {type(c), type(d)} != {int, float})
+
+
+def test_many_threads_may_evaluate_at_once() -> None:
+    conditions, rule = Conditions(), condition("args.x <= measured.limit && args.x in preset.known")
+    cases = [(Inputs(args={"x": n}, measured={"limit": 50}, preset={"known": list(range(60))}), n) for n in range(100)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda case: (conditions.evaluate(rule, case[0]).state, case[1]), cases * 20))
+    assert all(state == ("met" if n <= 50 else "unmet") for state, n in found)
 
 
 def test_expressions_over_several_lines_and_comments() -> None:

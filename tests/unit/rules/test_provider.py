@@ -11,7 +11,7 @@ from preflight.model.rules import ConditionRule, ToolRules
 from preflight.model.tool import Tool
 from preflight.rules import Conditions, Inputs, ProviderChecklist, declare, provider_conditions
 from preflight.rules.bounds import Bounds
-from preflight.rules.labels import Label, Unreadable, labels_of
+from preflight.rules.labels import Label, Unreadable, labels_of, prose_of
 
 TRUSTED = ToolRules(trust_labels=True)
 
@@ -99,6 +99,14 @@ def test_other_lines_are_no_labels(line: str) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\x85"])
 def test_any_end_of_line_ends_a_label(end: str) -> None:
     assert [found.text for found in labels_of(f"[Notice] a{end}[Notice] b")] == ["a", "b"]
+
+
+def test_the_rest_of_a_description_is_prose() -> None:
+    """R-64."""
+    assert prose_of("Pays.\n[Required] x\r\n[required] y\n[Notice] z\n\nSee the manual.\n") == (
+        "Pays.\n[required] y\n\nSee the manual."
+    )
+    assert prose_of("[Notice] z") == ""
 
 
 def test_labels_are_bounded() -> None:
