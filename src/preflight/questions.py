@@ -169,7 +169,9 @@ def _as_asked(shown: Question, asked: Question, given: Mapping[str, object]) -> 
 
 def _secrets_of(asked: Question, given: object) -> Needles:
     """Return the search for what an error text about a private question must not repeat."""
-    return Needles([given, *(slot.shown for slot in asked.slots), *(item.shown for item in asked.items)])
+    names = {slot.name for slot in asked.slots} | {item.id for item in asked.items}
+    strays = [name for name in given if name not in names] if is_object(given) else []
+    return Needles([given, strays, *(slot.shown for slot in asked.slots), *(item.shown for item in asked.items)])
 
 
 def _checked(question: Question, given: Mapping[str, object], *, person: str, channel: str, at: str) -> Answer:

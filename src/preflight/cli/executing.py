@@ -95,7 +95,7 @@ def _shape(execution: Execution) -> dict[str, Any]:
     elif not isinstance(execution, Executed):
         shape["error"] = execution.error
     if isinstance(execution, Executed | Failed):
-        shape["result"] = execution.result
+        shape["result"] = execution.shown
     if execution.record is not None:
         shape["record"] = public(execution.record)
     return shape
@@ -105,8 +105,8 @@ def _told(execution: Execution) -> list[Block]:
     if isinstance(execution, Refused):
         return [line(f"not started ({execution.code}): {visible(execution.why)}", "bad")]
     blocks = summary(execution.record)
-    if isinstance(execution, Executed | Failed) and execution.result is not None:
-        blocks += [line(), labelled("result", said_by_tool(execution.result))]
+    if isinstance(execution, Executed | Failed) and execution.shown is not None:
+        blocks += [line(), labelled("result", said_by_tool(execution.shown))]
     if execution.status == "in_doubt":
         blocks += [
             line(),

@@ -17,6 +17,7 @@ def public(record: Record) -> dict[str, Any]:
     shape: dict[str, Any] = msgspec.json.decode(codec.encode(record))
     if isinstance(shape.get("gate"), dict):
         shape["gate"].pop("_diag", None)
+    _name_sealed(shape)
     return shape
 
 
@@ -24,6 +25,13 @@ def public_question(question: Question) -> dict[str, Any]:
     """Return a question without the request that is kept to repeat the run: it holds the model's proposals (R-9)."""
     shape: dict[str, Any] = msgspec.json.decode(codec.encode(question))
     shape.pop("request", None)
+    _name_sealed(shape)
     for slot in shape.get("slots", ()):
         slot["schema"] = without_suggestions(slot.get("schema"))
     return shape
+
+
+def _name_sealed(shape: dict[str, Any]) -> None:
+    """Say which places are masked; the ciphertext is of no use outside (R-78)."""
+    if "sealed" in shape:
+        shape["sealed"] = sorted(shape["sealed"])
