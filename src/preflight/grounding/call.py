@@ -175,24 +175,26 @@ def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]], at: in
 
 def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
     """Two numbers that would each stand nearer to the other's words are put back as a question (R-52)."""
-    numbers = [work for work in every if work.chosen and _numeric(work)]
+    numbers = [work for work in every if _numeric(work)]
     score = _scores(places, _NAME_WORDS)
     by_index = {place.segment_index: place for place in places}
     swapped: set[int] = set()
     for at, one in enumerate(numbers):
         for other_at in range(at + 1, len(numbers)):
             other = numbers[other_at]
-            if one.chosen is None or other.chosen is None or str(one.leaf.value) == str(other.leaf.value):
+            here, there = _stands(one), _stands(other)
+            if here is None or there is None or str(one.leaf.value) == str(other.leaf.value):
                 continue
-            if _form(one.chosen, by_index) != _form(other.chosen, by_index):
+            if _form(here, by_index) != _form(there, by_index):
                 continue
-            straight = score(one.leaf, one.chosen) + score(other.leaf, other.chosen)
-            crossed = score(one.leaf, other.chosen) + score(other.leaf, one.chosen)
+            straight = score(one.leaf, here) + score(other.leaf, there)
+            crossed = score(one.leaf, there) + score(other.leaf, here)
             if crossed > straight * _SWAP_MARGIN + 0.5:
                 swapped |= {at, other_at}
     for at in swapped:
         work = numbers[at]
-        work.refused.append(("swapped", work.chosen))  # type: ignore[arg-type]
+        if work.chosen:
+            work.refused.append(("swapped", work.chosen))
         work.chosen, work.reason = None, "swapped"
 
 
@@ -207,6 +209,11 @@ def _check_lists(jobs: Mapping[str, list[Work] | None], places: Sequence[Place])
                 work.chosen, work.reason = None, "incomplete"
 
 
+def _stands(work: Work) -> Evidence | None:
+    """Where the value stands, also when it was found at the wrong end of `from A to B`."""
+    return work.chosen or next((found for reason, found in work.refused if reason == "swapped"), None)
+
+
 def _form(found: Evidence, by_index: Mapping[int, Place]) -> str | None:
     """What the number is a number of, as far as the text says: a unit's dimension, money, or nothing."""
     text = by_index[found.segment_index].index.text
@@ -217,7 +224,8 @@ def _form(found: Evidence, by_index: Mapping[int, Place]) -> str | None:
 
 def _numeric(work: Work) -> bool:
     value = work.leaf.value
-    if work.leaf.pointer or work.chosen is None or work.chosen.normaliser not in _COUNTABLE:
+    found = _stands(work)
+    if work.leaf.pointer or found is None or found.normaliser not in _COUNTABLE:
         return False
     return as_decimal(value) is not None or (isinstance(value, str) and value.isdigit())
 

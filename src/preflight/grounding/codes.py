@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from preflight.grounding.tables.cities import SAME_CITY, US_CITIES, WORLD_CITIES
 from preflight.grounding.tables.codes import COUNTRIES, CURRENCIES, LANGUAGES, STATES
 
 Names = tuple[str, ...]
+_WORDS = re.compile(r"[^\W\d_]+")
+_REACH = 32
+_SHORT = ("won", "yen")
 _KINDS = {
     "state": STATES,
     "country": COUNTRIES,
@@ -34,6 +38,32 @@ def _table(kind: str) -> dict[str, tuple[Names, Names]]:
 @cache
 def _city_names() -> dict[str, Names]:
     return {name: group for group in SAME_CITY for name in group}
+
+
+@cache
+def _longer() -> dict[str, tuple[str, ...]]:
+    """For each name of the tables the longer names of other things that hold it as words."""
+    names = {name.lower() for rows in _KINDS.values() for _, row in rows for name in row if name.isascii()}
+    names |= {name for name in (*US_CITIES, *WORLD_CITIES) if name.isascii()}
+    table: dict[str, list[str]] = {}
+    for name in names:
+        words = name.split()
+        for size in range(1, len(words)):
+            for at in range(len(words) - size + 1):
+                table.setdefault(" ".join(words[at : at + size]), []).append(name)
+    return {short: tuple(longer) for short, longer in table.items() if short in names}
+
+
+def inside_longer(name: str, text: str, start: int, end: int) -> bool:
+    """Whether the words at the span belong to a longer name: `Mexico` in `New Mexico`."""
+    longer = _longer().get(name.lower(), ())
+    return any(_covers(name.lower(), other, text, start, end) for other in longer)
+
+
+def _covers(name: str, longer: str, text: str, start: int, end: int) -> bool:
+    at = longer.find(name)
+    begin, stop = start - at, end + len(longer) - at - len(name)
+    return begin >= 0 and text[begin:stop].lower() == longer
 
 
 def other_names(value: str, words: frozenset[str]) -> list[tuple[str, str]]:
@@ -97,3 +127,36 @@ def region_forms(region: str) -> list[str]:
         if row:
             forms.extend(name for name in (*row[1], *row[0]) if name.lower() != key)
     return forms
+
+
+def currency_beside(text: str, start: int, end: int) -> str | None:
+    """The currency that is written with a number: a sign before it, a code or a name after it."""
+    table = _table("currency")
+    sign = table.get(text[start - 1]) if start else None
+    if sign:
+        return sign[0][0]
+    words = _WORDS.findall(text[end : end + _REACH])[:3]
+    for size in range(len(words), 0, -1):
+        row = table.get(" ".join(words[:size]).lower())
+        if row and not (size == 1 and len(words[0]) == 3 and not (words[0].isupper() or words[0] in _SHORT)):
+            return row[0][0]
+    return None
+
+
+@cache
+def currency_named(description: str) -> str | None:
+    """The one currency that a description names; None when it names none or several."""
+    found = set()
+    for codes, names in CURRENCIES:
+        if any(_names(name, description) for name in (*codes, *names)):
+            found.add(codes[0])
+    if "USD" in found and len(found) == 2:
+        found.discard("USD")  # `Canadian dollars` are dollars too
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _names(name: str, description: str) -> bool:
+    if len(name) < 3:
+        return False
+    flags = 0 if name.isupper() else re.IGNORECASE
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", description, flags) is not None

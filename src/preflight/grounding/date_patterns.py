@@ -82,3 +82,11 @@ RANGE_LEFT = re.compile(rf"(?<![\w:/.])(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.)?{TO}$"
 RANGE_RIGHT = re.compile(rf"{TO}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.]\d|\s(?:{MONTH})\b){YEAR}", re.IGNORECASE)
 GAP = re.compile(rf"{TO}(?:on\s)?", re.IGNORECASE)
 HAS_TRIGGER = re.compile(r"\d|[^\W\d_]{2}")
+MOVED = re.compile(
+    r"\b(?:days?|nights?|weeks?|weekends?|months?|years?|mornings?|evenings?|tage?|woche|día|semana|jours?|semaine)\s"
+    r"(?:before|after|following|preceding|prior to|vor|nach|antes del?"
+    r"|después del?|avant|après)\s(?:the |dem |el |le )?$",
+    re.IGNORECASE,
+)
+MOVED_AFTER = re.compile(r"\s(?:from now|after next|before last)\b|의?\s?(?:다음|전)\s?날", re.IGNORECASE)
+DOTTED = re.compile(r"(?<![\w/.-])(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?![\d])")

@@ -34,8 +34,15 @@ def dates(text: str, language: str) -> list[Mention]:
     if not grammar.HAS_TRIGGER.search(text):
         return []
     found = [*_calendar(text), *_relative(text, language)]
+    found = [mention for mention in found if not _moved(text, mention)]
     found.sort(key=lambda mention: (mention.start, -mention.end))
     return _share_years(text, _longest(found))
+
+
+def _moved(text: str, mention: Mention) -> bool:
+    """`the day before 4 December`, `two Fridays from now`: the day that is meant is another one."""
+    before = text[max(0, mention.start - 24) : mention.start]
+    return grammar.MOVED.search(before) is not None or grammar.MOVED_AFTER.match(text, mention.end) is not None
 
 
 def _longest(found: list[Mention]) -> list[Mention]:
@@ -72,6 +79,9 @@ def _numeric(text: str) -> Iterator[Mention]:
     for match in grammar.NUMERIC.finditer(text):
         if key := _two_numbers(match):
             yield Mention(*match.span(), key, "date")
+    for match in grammar.DOTTED.finditer(text):
+        if valid(None, int(match["m"]), int(match["d"])):
+            yield Mention(*match.span(), ("md", int(match["m"]), int(match["d"])), "date")
     for match in grammar.YEAR_MONTH.finditer(text):
         yield Mention(*match.span(), ("ym", int(match["y"]), int(match["m"])), "date")
 

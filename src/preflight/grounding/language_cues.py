@@ -8,21 +8,28 @@ from collections.abc import Sequence
 from preflight.grounding.place import Place
 from preflight.model.evidence import Evidence
 
+_SMALL = r"(?:to |for |from |in |at |on |with |the |a |an |any |my )?"
 _REFUSED = re.compile(
-    r"(?:(?<!i )(?<!we )(?<!they )(?<!you )\b(?:don['’]?t|do not|never)\s(?!forget|worry|hesitate|only"
-    r"|just)(?:[^\W\d_]+\s){1,2}(?:to |the |a |an |any |my |at |in |for |from )?"
-    r"|\b(?:but |and |, ?)?not\s(?:to |for |from |in |at |on |with |the |a |an )?"
-    r"|\b(?:except(?: for)?|excluding|instead of|rather than|other than|anything but|anyone but|avoid"
-    r"|skip)\s(?:to |for |from |the |a |an )?"
-    r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|en vez de|sauf|pas)\s(?:an |auf |a |à |el |la "
+    r"(?:(?:(?<!i )(?<!we )(?<!they )(?<!you )\b(?:don['’]?t|do not|never)"
+    r"|\b(?:must|should|shall|may)(?:n['’]t|\snot|\snever))\s(?!forget|worry|hesitate|only|just)(?:[^\W\d_]+\s){1,2}"
+    rf"{_SMALL}"
+    rf"|\b(?:but |and |, ?)?not\s{_SMALL}"
+    r"|\bwithout\s(?:[^\W\d_]+\s){1,2}(?:to|for)\s(?:the )?"
+    r"|\b(?:except(?: for)?|exclud(?:e|ing)|omit(?:ting)?|ignor(?:e|ing)|instead of|rather than|other than"
+    rf"|anything but|anyone but|avoid|skip)\s{_SMALL}"
+    r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|salvo|menos|en vez de|sauf|pas)\s(?:an |auf |a |à |el |la "
     r"|le |den |die |das )?)['\"“]?$",
     re.IGNORECASE,
 )
 # What every refusal holds: a cheap look before the long pattern.
 _REFUSER = re.compile(
-    r"not|n['’]t|never|xcept|xclud|instead|rather|than|but|avoid|skip|nicht|außer|statt|sin|no a|vez|sauf|pas",
+    r"not|n['’]t|never|without|xcept|xclud|omit|ignor|instead|rather|than|but|avoid|skip|nicht|außer|statt|sin|no a"
+    r"|salvo|menos|vez|sauf|pas",
     re.IGNORECASE,
 )
+_SPARED = re.compile(r"\b(?:keep|spare|preserve|leave)\s(?:the )?['\"“]?$", re.IGNORECASE)
+_LEFT_ALONE = re.compile(r"['\"”]?\s(?:alone|as (?:it )?is|untouched|in place|unchanged)\b", re.IGNORECASE)
+_REMOVAL = re.compile(r"\b(?:delet|remov|eras|drop|wip|clear|purg|cancel)", re.IGNORECASE)
 _REFUSED_AFTER = re.compile(r"['\"”]?\s?(?:말고|빼고|제외|ではなく|じゃなくて|以外)")
 _BOUND = re.compile(
     r"\b(?:not|no|nicht|no)\s(?:more|less|fewer|over|under|above|below|exceed\w*|greater|later|earlier|mehr)\b",
@@ -48,8 +55,10 @@ def refused(found: Evidence, place: Place) -> bool:
     """Whether the words just before name the value to be left out: `but not to X`, `never delete X`."""
     text = place.index.text
     before = text[max(0, found.start - _WINDOW) : found.start]
-    if _REFUSED_AFTER.match(text, found.end):
+    if _REFUSED_AFTER.match(text, found.end) or _LEFT_ALONE.match(text, found.end):
         return True
+    if _SPARED.search(before) and place.index.has_near(_REMOVAL, 0, len(text)):
+        return True  # `keep X, delete Y`
     match = _REFUSED.search(before) if place.index.has_near(_REFUSER, found.start - _WINDOW, found.start) else None
     return match is not None and not _BOUND.search(before[match.start() :] + found.matched_text[:12])
 

@@ -65,6 +65,10 @@ _NATIVE = {
     )
     for word in words.split()
 }
+_NEEDS_COUNT = frozenset(
+    "hundred thousand million billion trillion million millions millionen millones millón milliard milliarden".split()
+)
+_ARTICLE = re.compile(r"\b(?:an?|une?|eine?|per)[ ]$", re.IGNORECASE)
 _MAX_CHARS = 40
 _NATIVE_COUNT = re.compile(
     rf"(?<![가-힣])({'|'.join(sorted(_NATIVE, key=len, reverse=True))})[ ]?"
@@ -137,8 +141,8 @@ def _european(text: str, tokens: list[_Token], code: str, taken: list[tuple[int,
         if pending and (joined := _joined(pending, start, end, value, word)):
             pending = joined
             continue
-        if word in SCALES and _counted_in_digits(text, start):
-            continue  # `2 million` is a numeral with a scale
+        if word in _NEEDS_COUNT and not _ARTICLE.search(text, max(0, start - 6), start):
+            continue  # `2 million` is a numeral with a scale, `millions` no number
         if pending:
             yield from _signed(text, pending)
         pending = Mention(start, end, value, "number_words")
@@ -160,10 +164,6 @@ def _joined(before: Mention, start: int, end: int, value: Decimal, word: str) ->
     if 10 <= first <= 20 and 10 <= value <= 99 and first == first.to_integral_value():
         return before._replace(end=end, key=first * 100 + value)
     return None
-
-
-def _counted_in_digits(text: str, start: int) -> bool:
-    return start > 1 and text[start - 1] in " -\u00a0" and text[start - 2].isdigit()
 
 
 def _signed(text: str, mention: Mention) -> Iterator[Mention]:

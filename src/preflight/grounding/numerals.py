@@ -42,7 +42,8 @@ SCALES: dict[str, Decimal] = {
 _SCALE_WORD = "|".join(sorted((name for name in SCALES if name.isascii() or name == "millón"), key=len, reverse=True))
 _SCALE = re.compile(rf"[ \u00a0-]?(?:({_SCALE_WORD})(?![^\W_])|([만억조천백万億兆千百萬]))", re.IGNORECASE)
 _MONEY_SCALE = re.compile(r"(m|mm|b)(?![^\W_])", re.IGNORECASE)
-_CJK_TAIL = re.compile(r"[ ]?([0-9][0-9,]*)?([만억천백万億千百萬])?")
+_CJK_TAIL = re.compile(r"(?:[ ]?([0-9][0-9,]*)([만억천백万億千百萬]+)|([0-9]+)(?![0-9.,]))")
+_CJK_SCALES = re.compile(r"[만억천백万億千百萬]+")
 PERCENT = re.compile(
     r"[ \u00a0]?(?:%|percent\b|per cent\b|pct\b|prozent\b|por ciento\b|pour cent\b|퍼센트|パーセント)", re.IGNORECASE
 )
@@ -180,17 +181,23 @@ def _scaled(text: str, start: int, end: int, value: Decimal, language: str) -> M
 
 
 def _cjk_rest(text: str, stop: int, total: Decimal, scale: Decimal) -> tuple[Decimal, int]:
-    """`3만5천`, `1億2000万`: lower parts of one number that follow a myriad."""
-    rest = _CJK_TAIL.match(text, stop)
-    while rest is not None and (rest[1] or rest[2]) and not rest[0].startswith(" "):
-        if not rest[1]:
-            return total * SCALES[rest[2]], rest.end()  # `5백만`: a scale of the scale
-        part = Decimal(rest[1].replace(",", "")) * SCALES.get(rest[2] or "", Decimal(1))
+    """`3만5천`, `5백만`, `2억 5천만`: a scale of the scale, then lower parts of the same number."""
+    if more := _CJK_SCALES.match(text, stop):
+        total, scale, stop = total * _product(more[0]), scale * _product(more[0]), more.end()
+    while rest := _CJK_TAIL.match(text, stop):
+        unit = _product(rest[2] or "")
+        part = Decimal((rest[1] or rest[3]).replace(",", "")) * unit
         if part >= scale:
             break
-        total, stop, scale = total + part, rest.end(), part
-        rest = _CJK_TAIL.match(text, stop)
+        total, stop, scale = total + part, rest.end(), unit
     return total, stop
+
+
+def _product(scales: str) -> Decimal:
+    product = Decimal(1)
+    for scale in scales:
+        product *= SCALES[scale]
+    return product
 
 
 def _signed(text: str, start: int) -> tuple[int, bool]:

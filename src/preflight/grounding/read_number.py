@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
+from preflight.grounding import codes
 from preflight.grounding.field import Field
 from preflight.grounding.mention import Mention
 from preflight.grounding.numerals import PERCENT
@@ -90,12 +91,19 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
         if unit[0].dimension == field.unit.dimension:
             return None  # the number is another one in the field's unit
         grade = "weak"
-    if place.index.in_sum(mention.start, mention.end):
+    if place.index.in_sum(mention.start, mention.end) or _other_money(field, mention, place):
         return None
     start, end = mention.start, mention.end
     return place.evidence(
         start, end, mention.normaliser, canonical_number(value), grade, mention.rule, flags, mention.alternatives
     )
+
+
+def _other_money(field: Field, mention: Mention, place: Place) -> bool:
+    """Whether the number stands with another currency than the one that the field names."""
+    wanted = codes.currency_named(field.description) if field.description else None
+    found = codes.currency_beside(place.index.text, mention.start, mention.end) if wanted else None
+    return found is not None and found != wanted
 
 
 def _names_next(field: Field, mention: Mention, place: Place) -> bool:

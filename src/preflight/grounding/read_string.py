@@ -29,7 +29,9 @@ _SPACERS = " -.()/\u00a0"
 
 def read_string(field: Field, value: str, place: Place) -> list[Evidence]:
     """Every mention that supports the string, by the first way of reading that finds one."""
-    found = [_exact(field, value, span, place) for span in place.index.exact(value)]
+    text = place.index.text
+    spans = [span for span in place.index.exact(value) if not codes.inside_longer(value, text, *span)]
+    found = [_exact(field, value, span, place) for span in spans]
     stated = [mention for mention in found if mention.grade == "stated"]
     if stated or not value.strip() or has_deceiving(value):
         return stated or found
@@ -126,7 +128,9 @@ def _folded(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     words = split_plain(value)
     canonical = " ".join(words)
     for span in place.index.words.find(words):
-        if len(canonical) > 2 and not (len(words) == 1 and canonical in FUNCTION):
+        if len(canonical) > 2 and not (
+            (len(words) == 1 and canonical in FUNCTION) or codes.inside_longer(canonical, place.index.text, *span)
+        ):
             yield place.evidence(*span, "fold", canonical)
     if len(canonical) > 4 and (field.members or len(words) > 1 or value != value.lower()):
         for span in place.index.words.find_squeezed(split_words(value)):
@@ -184,7 +188,8 @@ def _codes(field: Field, value: str, place: Place) -> Iterator[Evidence]:
     words = frozenset((*field.words, *split_words(field.description)))
     for name, kind in codes.other_names(value, words):
         for span in _name_spans(name, place):
-            yield place.evidence(*span, "code", value, "derived", f"{kind}_name")
+            if not codes.inside_longer(name, place.index.text, *span):
+                yield place.evidence(*span, "code", value, "derived", f"{kind}_name")
 
 
 def _name_spans(name: str, place: Place) -> Iterator[tuple[int, int]]:

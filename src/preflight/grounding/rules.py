@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from preflight.grounding import cues, language_cues, tokens
+from preflight.grounding import cues, direction, language_cues, tokens
 from preflight.grounding.field import Field
 from preflight.grounding.leaves import Leaf
-from preflight.grounding.matching import claimed_spans
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import unit_after
 from preflight.grounding.read_number import as_decimal
@@ -17,16 +16,6 @@ from preflight.grounding.words import STOP, cue_key
 from preflight.model.evidence import Evidence
 
 _STRICT = frozenset(("target", "object"))
-_FROM = frozenset("from source origin departure start begin sender".split())
-_TO = frozenset("to destination dest arrival end until recipient receiver target".split())
-_AFTER_FROM = re.compile(
-    r"\b(?:from|between|von|desde|de|du|ab)\s(?:the |my |account |den |el |la |le )?$", re.IGNORECASE
-)
-_AFTER_TO = re.compile(
-    r"\b(?:to|into|until|till|and|nach|bis|hasta|hacia|à|au|vers)\s(?:the |my |account |den |el |la |le )?$",
-    re.IGNORECASE,
-)
-_PAIR = 80
 _GENERIC = frozenset(
     (
         "number count limit num n quantity qty amount total top max maximum min minimum size results "
@@ -79,13 +68,13 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
         kind(found) != "number" or found.start == 0 or not _bound(found, place)
     ):
         return "negated"
-    if superseded(found, place, places):
+    if superseded(found, place, places) or direction.changed_from(leaf.field, found, place):
         return "superseded"
     if _open(leaf, found, place):
         return "ambiguous"
     if counts_another(leaf, found, place) or _short(leaf, found, place, places):
         return "weak"
-    return "swapped" if wrong_end(leaf, found, place) else None
+    return "swapped" if direction.wrong_end(leaf.field, found, place) else None
 
 
 def may_derive(field: Field) -> bool:
@@ -181,7 +170,7 @@ def counts_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
     if found.normaliser not in ("number", "number_words") or value is None or abs(value) >= _SHORT:
         return False
     names = set(leaf.field.words) - _GENERIC
-    if not any(_plural(word) for word in names):
+    if not any(_plural(word) or word in _COUNTED for word in names):
         return False
     text, index = place.index.text, place.index.words
     at = index.at(found.end)
@@ -202,25 +191,4 @@ def _plural(word: str) -> bool:
         and word.endswith("s")
         and not word.endswith(("us", "ss", "is"))
         and word not in ("units", "times")
-    )
-
-
-def wrong_end(leaf: Leaf, found: Evidence, place: Place) -> bool:
-    """Whether `from A to B` puts the mention at the other end than the field's name (R-52)."""
-    words = set(leaf.field.words)
-    starts, ends = bool(words & _FROM), bool(words & _TO)
-    if starts == ends:
-        return False
-    text = place.index.text
-    _, begin, end = claimed_spans(found)[0]
-    before = text[max(0, begin - 24) : begin]
-    if starts:
-        return (
-            bool(_AFTER_TO.search(before))
-            and re.search(r"\b(?:from|between|von|desde|du)\s", text[max(0, begin - _PAIR) : begin]) is not None
-        )
-    after = text[end : end + _PAIR]
-    return (
-        bool(_AFTER_FROM.search(before))
-        and re.match(r"[^.;!?\n]*?\s(?:to|into|until|till|and|nach|bis|hasta|à|au)\s", after) is not None
     )

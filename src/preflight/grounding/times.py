@@ -46,6 +46,11 @@ _MINUTES_PAST = re.compile(
     rf"(?:(?P<h>\d{{1,2}})(?![\d:])|(?P<w>{_HOUR_WORD})\b){_HALF}",
     re.IGNORECASE,
 )
+_SPOKEN = re.compile(
+    rf"\b(?P<w>{_HOUR_WORD})\s"
+    rf"(?P<n>(?:oh )?five|ten|fifteen|twenty(?:[ -]five)?|thirty|forty(?:[ -]five)?|fifty)\b{_HALF}",
+    re.IGNORECASE,
+)
 _SPANISH = re.compile(
     rf"\ba las?\s(?:(?P<h>\d{{1,2}})(?![\d:])|(?P<w>{_HOUR_WORD})\b)(?:\s(?P<k>y media|y cuarto|menos cuarto)\b)?",
     re.IGNORECASE,
@@ -94,7 +99,10 @@ _MINUTES = {
     "y cuarto": 15,
     "menos cuarto": -15,
 }
-_MINUTE_WORDS = {"five": 5, "ten": 10, "twenty": 20, "twenty five": 25}
+_MINUTE_WORDS = {
+    "five": 5, "oh five": 5, "ten": 10, "fifteen": 15, "twenty": 20, "twenty five": 25, "thirty": 30, "forty": 40,
+    "forty five": 45, "fifty": 50,
+}  # fmt: skip
 _HAS_TIME = re.compile(
     r"\d|noon|night|mid|half|quarter|past|minutes|[ap]\.?m\b|clock|at |시|時|mañana|las |uhr|halb"
     r"|viertel|정오|자정|正午",
@@ -158,6 +166,9 @@ def _half_past(text: str) -> Iterator[Mention]:
     for match in _MINUTES_PAST.finditer(text):
         count = int(match["n"]) if match["n"].isdigit() else _MINUTE_WORDS[match["n"].lower().replace("-", " ")]
         yield from _past(text, match, count if match["k"].lower() in ("past", "after") else -count)
+    for match in _SPOKEN.finditer(text):
+        if match["p"] or _PART_AFTER.match(text, match.end()):
+            yield from _past(text, match, _MINUTE_WORDS[match["n"].lower().replace("-", " ")])
 
 
 def _past(text: str, match: re.Match[str], minutes: int) -> Iterator[Mention]:
@@ -180,7 +191,7 @@ def _range_start(text: str, end: int, until: int, late: int) -> Iterator[Mention
 
 
 def _hour(match: re.Match[str]) -> int:
-    return int(match["h"]) if match["h"] else _HOURS[match["w"].lower()]
+    return int(match["h"]) if match.groupdict().get("h") else _HOURS[match["w"].lower()]
 
 
 def _open(
