@@ -105,6 +105,25 @@ def steps(pointer: str) -> Path:
     return tuple(int(part) if part.isascii() and part.isdigit() else part for part in parts)
 
 
+def rows_at(value: object, pointer: str) -> list[tuple[str, object]]:
+    """Return the rows that stand at a pointer, each with its own pointer: the elements of a list or an object.
+
+    A step `*` on the way takes every element, so that lists of lists are one list of rows.
+    """
+    found = [("", value)]
+    for step in (*steps(pointer), "*"):
+        if step == "*":
+            found = [row for place, each in found for row in _elements(place, each)]
+        else:
+            found = [(f"{place}/{step}", descend(each, (step,))) for place, each in found]
+    return found
+
+
+def _elements(place: str, value: object) -> list[tuple[str, object]]:
+    pairs = value.items() if is_object(value) else enumerate(value) if isinstance(value, tuple) else ()
+    return [(f"{place}/{name}", each) for name, each in pairs]
+
+
 def _argument(value: object, known: Mapping[str, object], measure: str) -> object:
     """Return what is sent for one argument: `{"slot": NAME}` takes the slot's confirmed value."""
     if not is_object(value) or value.keys() != {"slot"}:

@@ -8,9 +8,9 @@ from msgspec import UNSET
 
 from preflight.core.pointer import descend
 from preflight.errors import PreflightError
-from preflight.measuring import Measurer, steps
+from preflight.measuring import Measurer, rows_at, steps
 from preflight.model.evidence import NotGrounded
-from preflight.model.json_value import is_object, same_value
+from preflight.model.json_value import same_value
 from preflight.model.request import Request
 from preflight.model.rules import MembersRule
 from preflight.model.slot import Slot
@@ -56,9 +56,7 @@ def _measured(
 
 
 def _members(value: object, rule: MembersRule, by: str) -> Iterable[_Row]:
-    listed = descend(value, steps(rule.rows))
-    pairs = listed.items() if is_object(listed) else enumerate(listed) if isinstance(listed, tuple) else ()
-    for name, row in pairs:
+    for place, row in rows_at(value, rule.rows):
         member = descend(row, steps(rule.value))
         if member is not UNSET:
-            yield f"{by}#{rule.rows}/{name}{rule.value}", member
+            yield f"{by}#{place}{rule.value}", member

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from preflight import grounding
 from preflight.core.pointer import descend
 from preflight.grounding import Context, Target
-from preflight.measuring import Measurer, steps
+from preflight.measuring import Measurer, rows_at, steps
 from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.request import Request
 from preflight.model.rules import MeasureRule, ReferenceRule
@@ -30,8 +30,8 @@ def resolve(
     if reference.argument is not None:
         return _by_argument(reference, slot, request, measurer, (measure, known))
     found = measurer.read(measure, known)
-    rows = _rows(found["value"], reference)
-    selected = [(i, row, place) for i, row in enumerate(rows) if (place := _spoken(_label(row, reference), request))]
+    rows = rows_at(found["value"], reference.rows)
+    selected = [(at, row, place) for at, row in rows if (place := _spoken(_label(row, reference), request))]
     if len(selected) == 1:
         return _measured(*selected[0], reference, found)
     choices = tuple(_label(row, reference) for _, row, _ in selected)
@@ -52,21 +52,16 @@ def _by_argument(
         return None
     arguments = {**measure.arguments, reference.argument: slot.claim}
     found = measurer.read(_with_arguments(measure, arguments), known)
-    rows = _rows(found["value"], reference)
+    rows = rows_at(found["value"], reference.rows)
     if len(rows) == 1:
-        return _measured(0, rows[0], words, reference, found)
-    choices = tuple(_label(row, reference) for row in rows)
+        return _measured(*rows[0], words, reference, found)
+    choices = tuple(_label(row, reference) for _, row in rows)
     return NotGrounded("several_match", choices=choices) if rows else None
 
 
 def _with_arguments(measure: MeasureRule, arguments: Mapping[str, object]) -> MeasureRule:
     changed = {name: getattr(measure, name) for name in MeasureRule.__struct_fields__}
     return MeasureRule(**(changed | {"arguments": arguments}))
-
-
-def _rows(value: object, reference: ReferenceRule) -> tuple[object, ...]:
-    rows = descend(value, steps(reference.rows))
-    return rows if isinstance(rows, tuple) else ()
 
 
 def _label(row: object, reference: ReferenceRule) -> object:
@@ -79,13 +74,13 @@ def _spoken(text: object, request: Request) -> Evidence | None:
         return None
     utterance = request.utterance
     context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
-    target = Target("reference", _TEXT, text, role="target")
+    target = Target("reference", _TEXT, text, role="option")  # a label: case and spacing do not matter
     finding = grounding.ground_call(request.segments, [target], context)["reference"]
     return finding.evidence if finding.state == "known" else None
 
 
 def _measured(
-    index: int, row: object, words: Evidence, reference: ReferenceRule, found: Mapping[str, object]
+    at: str, row: object, words: Evidence, reference: ReferenceRule, found: Mapping[str, object]
 ) -> dict[str, object] | None:
     value = descend(row, steps(reference.value))
     if value is UNSET:
@@ -94,6 +89,6 @@ def _measured(
     return {
         **found,
         "value": value,
-        "by": f"{found['by']}#{reference.rows}/{index}{reference.value}",
+        "by": f"{found['by']}#{at}{reference.value}",
         "selected_by": place,
     }

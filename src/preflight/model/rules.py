@@ -14,6 +14,8 @@ import msgspec
 from preflight.model.slot import SOURCES, Source
 
 Effect = Literal["read", "reversible", "irreversible"]
+EFFECTS: tuple[Effect, ...] = ("read", "reversible", "irreversible")
+"""From the least harm to the most."""
 Unconfirmed = Literal["drop", "ask", "allow"]
 Role = Literal["target", "object", "quantity", "time", "option", "content"]
 DeclaredBy = Literal["provider", "user", "organisation"]
@@ -74,8 +76,8 @@ class MembersRule(msgspec.Struct, frozen=True, gc=False):
     """A measured closed set, any member of which the adopter accepts for a slot, whoever picked it.
 
     The claim is looked up in the set and comes from there (R-3, R-7): `measure` returns rows at `rows` (a list,
-    or an object whose values count), and the member stands at `value` in a row. For a slot that is a list every
-    element must be a member.
+    or an object whose values count; a step `*` takes every element on the way), and the member stands at `value`
+    in a row. For a slot that is a list every element must be a member.
     """
 
     measure: str

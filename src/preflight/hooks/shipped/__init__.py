@@ -24,7 +24,7 @@ from preflight.measuring import Measurer, ReadTool
 from preflight.model.checklist import Fixed, Match, WhenCase
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.request import Request, Scope, Utterance
-from preflight.model.rules import UNLISTED
+from preflight.model.rules import UNLISTED, ToolRules
 from preflight.model.slot import FieldState, Slot
 from preflight.model.tool import Tool
 from preflight.plans import plan_of
@@ -87,9 +87,8 @@ class ShippedHooks:
             # what a user means holds in one conversation where it was confirmed there, else in the whole tenant
             scopes = dict.fromkeys((Scope(utterance.scope.tenant), utterance.scope))
             learned = [Meaning(*row) for scope in scopes for row in self._storage.learned(scope, utterance.user_id)]
-        rules = self._rules().for_tool(tool.server, tool.name) if self._rules is not None else UNLISTED
         meanings = (*self._meanings, *self._declared(), *learned)
-        match = mappings.confirm(c2, tool, fixed, meanings, rules)
+        match = mappings.confirm(c2, tool, fixed, meanings, self._rules_of)
         if match.approved and self._scorer is not None and self._scorer(c2, tool) is not True:
             return Match(approved=False, reason="the scorer does not see the act in the tool")
         return match
@@ -144,10 +143,13 @@ class ShippedHooks:
             return {"status": "verified", "source": "user_answer"}
         return None
 
+    def _rules_of(self, server: str, tool: str) -> ToolRules:
+        return UNLISTED if self._rules is None else self._rules().for_tool(server, tool)
+
     def _declared(self) -> Iterable[Meaning]:
         """What the rules say users call each tool."""
         tools = self._rules().tools.items() if self._rules is not None else ()
-        return (Meaning(phrase, *name) for name, rules in tools for phrase in rules.intents)
+        return (Meaning(phrase, *name, shared=True) for name, rules in tools for phrase in rules.intents)
 
     def _findings(self, request: Request) -> Mapping[str, Finding]:
         """Ground all claims of a request together, once."""

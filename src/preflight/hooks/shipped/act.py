@@ -11,12 +11,15 @@ _LONGEST = 300
 _POLITE = re.compile(
     r"^(?:(?:hi|hello|hey|ok|okay|thanks|thank you|please|kindly|now|then|so|and|also|just|first|finally|next)\b[ ,.!]*"
     r"|(?:can|could|would|will) you\b[ ,]*(?:please\b[ ,]*)?"
-    r"|i(?:'d| would)? (?:like|want|need)(?: you)? to\b[ ,]*"
+    r"|(?:(?:i|we|you)(?:'d| would)? )?(?:also )?(?:like|want|wish|need|have)(?: you)? to\b[ ,]*"
     r"|(?:your task|the task) is to\b[ ,]*|let'?s\b[ ,]*|go ahead and\b[ ,]*"
     r"|(?:make sure|be sure|remember) (?:to|you)\b[ ,]*|\d{1,2}[.)][ ]+|[-*][ ]+)+",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"[.!?;:](?:\s+|$)|\n+|(?<!go ahead),?\s+(?:and then|and|then|but)\s+|,\s+", re.IGNORECASE)
+_BREAK = re.compile(
+    r"[.!?;:](?:\s+|$)|(?<=[a-z])\.(?=[A-Z][a-z])|\n+"  # the space after a sentence may be missing
+    r"|(?<!go ahead),?\s+(?:[Aa]nd then|[Aa]nd|[Tt]hen|[Bb]ut)\s+|,\s+"
+)
 _REASON = re.compile(r",? (?:because|since|so that)\b", re.IGNORECASE)
 
 

@@ -12,7 +12,7 @@ _CHANGES = {
     "delete": "delete remove erase drop destroy purge wipe clear discard cancel revoke unsubscribe",
     "create": "create add make open book register schedule invite new upload write save",
     "send": "send pay transfer email mail message post forward reply wire share publish tweet refund",
-    "update": "update change edit rename move set modify reset replace correct archive file enable disable",
+    "update": "update change edit rename move modify reset replace correct archive file enable disable",
 }
 _CHANGE_OF = {verb: change for change, verbs in _CHANGES.items() for verb in verbs.split()}
 
