@@ -152,7 +152,7 @@ class Executor:
     def settle(self, claimed: Claimed, result: object) -> Executed | Failed | InDoubt:
         """Record what the provider returned; a result marked `isError` is the provider's refusal."""
         needles = self._needles(claimed)
-        masked = needles.masked(result) if needles else msgspec.UNSET
+        masked = _masked(needles, result) if needles else msgspec.UNSET
         # of a result that may repeat a secret, the digest could be guessed at: it is of what may be shown
         digest = hashlib.sha256(_result_bytes(masked if needles else result)).hexdigest()
         if _is_error(result):
@@ -270,6 +270,13 @@ def _call_of(record: Record, secret: tuple[Path, ...]) -> ToolCall:
     arguments: dict[str, object] = msgspec.to_builtins(record.call_arguments or {})
     meta = {META_KEY: record.decision_id}
     return ToolCall(record.tool.server, record.tool.name, arguments, record.decision_id, meta, secret)
+
+
+def _masked(needles: Needles, result: object) -> object:
+    try:
+        return needles.masked(result)
+    except Exception:  # noqa: BLE001  the call was made: of a result that cannot be read, nothing is shown
+        return type(result).__name__
 
 
 def _is_error(result: object) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from preflight.model.json_value import is_number, value_digest
+from preflight.model.json_value import CONFIRMED_BY, is_number, value_digest
 from preflight.model.sealed import MASK
 
 Path = tuple[str | int, ...]
@@ -91,7 +91,7 @@ def _forms(value: object) -> set[str]:
             forms |= {quote(text, safe=""), quote_plus(text)}
     try:
         digest = value_digest(value)  # a plain digest of a short value is as good as the value
-        forms |= {digest, digest[:16]}
+        forms |= {digest, digest[:CONFIRMED_BY]}
     except Exception:  # noqa: BLE001  what has no JSON form has no digest either
         return forms - {""}
     return forms - {""}

@@ -68,7 +68,7 @@ def _state(rule: Rule, outcome: object, open_slots: set[str], now: str) -> Condi
     """Read what the check returned; only the exact word `met` lets a condition hold (R-5)."""
     said: Mapping[str, object] = outcome if is_object(outcome) else {"broken": True}
     word = said.get("state")
-    status = "met" if word == "met" else "unmet" if word == "unmet" else "unknown"
+    status = word if type(word) is str and word in ("met", "unmet") else "unknown"
     listed = said.get("missing")
     missing = tuple(str(name) for name in listed) if isinstance(listed, list | tuple) else ()
     note = said.get("note")

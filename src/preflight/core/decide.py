@@ -19,6 +19,7 @@ from preflight.core.lookup import Lookup
 from preflight.core.needs import Facts, Failed, Need
 from preflight.core.outcome import Run
 from preflight.core.schema import Walked, walk
+from preflight.core.schema.shape import UNDECLARED
 from preflight.core.setup import PLAIN, Setup
 from preflight.core.shape import RequestShape
 from preflight.core.verdict import Findings
@@ -27,7 +28,7 @@ from preflight.model.condition import ConditionState
 from preflight.model.decision import Decision
 from preflight.model.json_value import thaw
 from preflight.model.request import Request
-from preflight.model.slot import Unsupported
+from preflight.model.slot import DroppedClaim, Unsupported
 from preflight.model.trigger import Trigger
 
 Path = Generator[Need, object, Decision]
@@ -129,9 +130,10 @@ def _reading(run: Run) -> Decision:
     plan = run.setup.plan_for(run.request.tool)
     if isinstance(plan, Unsupported):
         return run.schema_unsupported(plan)
-    claims = thaw(run.request.claims)
-    assert isinstance(claims, dict)  # noqa: S101  claims are an object
-    return run.read_passes(plan.validate(claims))
+    claims = run.request.claims
+    declared = {name: thaw(claim) for name, claim in claims.items() if name in plan.declared}
+    left = tuple(DroppedClaim(name, claim, UNDECLARED) for name, claim in claims.items() if name not in declared)
+    return run.read_passes(declared, left, plan.validate(declared))
 
 
 def _conditions(run: Run, walked: Walked) -> Generator[Need, object, tuple[ConditionState, ...]]:

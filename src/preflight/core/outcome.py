@@ -17,7 +17,7 @@ from preflight.errors import describe
 from preflight.model.checklist import Fixed, Match, Phase
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, ExecutionDecision, Gate, GateKind
 from preflight.model.request import Request
-from preflight.model.slot import Unsupported
+from preflight.model.slot import DroppedClaim, Unsupported
 
 
 class Run:
@@ -105,12 +105,14 @@ class Run:
         """Hold: the tool is not the one that was accepted, until someone accepts the new one (R-68)."""
         return self._stopped("hold", Gate(kind="tool_changed", route="definition_repair"))
 
-    def read_passes(self, errors: tuple[str, ...]) -> Decision:
-        """Let a read pass with a short record: its claims are the arguments (R-65)."""
+    def read_passes(
+        self, arguments: Mapping[str, object], left: tuple[DroppedClaim, ...], errors: tuple[str, ...]
+    ) -> Decision:
+        """Let a read pass with a short record: what it declares of the claims are the arguments (R-36, R-65)."""
         if errors:
             return self._stopped("hold", Gate(kind="payload_invalid", payload_errors=errors))
         decision = self._stopped("execute", Gate(kind="read_passes"))
-        return msgspec.structs.replace(decision, call_arguments=self.request.claims)
+        return msgspec.structs.replace(decision, call_arguments=arguments, dropped_claims=left)
 
     def internal_error(self, fault: BaseException) -> Decision:
         """Hold: an unforeseen fault; its text is for the logs (R-31)."""

@@ -100,9 +100,13 @@ def value_digest(value: object) -> str:
     return hashlib.sha256(_ENCODER.encode(thaw(value))).hexdigest()
 
 
+CONFIRMED_BY = 32
+"""Hex digits of a value's digest in the key of its approval: 128 bits, so that nobody finds two values with one key."""
+
+
 def confirmation_id(name: str, value: object) -> str:
     """Return the key under which a user approves a shown value: it dies when the value changes (R-57)."""
-    return f"confirm/{name}/{value_digest(value)[:16]}"
+    return f"confirm/{name}/{value_digest(value)[:CONFIRMED_BY]}"
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, object]]:
