@@ -16,6 +16,7 @@ from preflight.rules.expression import HAS, IS_NULL, IS_VALUE, NOW, Expression, 
 from preflight.rules.inputs import ANY, Seen, Unusable, find, take
 
 _PROGRAMS = 64
+_EXPRESSIONS = 4_096
 _EMPTY: Mapping[str, object] = MappingProxyType({})
 
 
@@ -96,6 +97,8 @@ class Conditions:
             return Outcome("unknown", (_confirmation(rule),))
         compiled = self._compiled.get(rule.text)
         if compiled is None:
+            if len(self._compiled) >= _EXPRESSIONS:  # what providers declare may be another text each time
+                self._compiled.clear()
             compiled = self._compiled[rule.text] = _Compiled(rule.text)
         return compiled.evaluate(inputs)
 
@@ -133,6 +136,8 @@ class _Compiled:
                 data[NOW] = _moment(inputs.now)
         except Unusable as fault:
             return _broken(str(fault))
+        except RecursionError:
+            return _broken("a value that is nested too deeply")
         if seen.fraction and seen.big:  # CEL compares the two as doubles, which would round
             return _broken("a fraction and a whole number beyond 2^53 cannot be compared exactly")
         return self._run(expression, codes, data)

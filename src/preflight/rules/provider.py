@@ -5,7 +5,9 @@ A provider can require, never permit: everything here adds conditions and notice
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -104,12 +106,17 @@ def provider_conditions(tool: Tool, rules: ToolRules, bounds: Bounds = DEFAULT_B
     if not rules.trust_labels:
         return NOTHING
     collected = _Collected(tool, rules)
-    for label in labels_of(tool.description, bounds):
+    for label in _labels(tool.description, bounds):
         collected.add_label(label)
     meta = tool.meta
     if is_object(meta) and META_KEY in meta:
         collected.add_checklist(meta[META_KEY], bounds)
     return collected.checklist()
+
+
+@lru_cache(maxsize=1024)
+def _labels(description: str, bounds: Bounds) -> tuple[Label | Unreadable, ...]:
+    return tuple(labels_of(description, bounds))
 
 
 def declare(tool_meta: Mapping[str, object] | None, conditions: Mapping[str, object]) -> dict[str, object]:
@@ -199,7 +206,18 @@ def _measure(name: str, row: Section, server: str, place: Place) -> MeasureRule:
     )  # fmt: skip
 
 
-def _read(declared: object, bounds: Bounds) -> tuple[Section | None, list[Fault]]:
+def _read(declared: object, bounds: Bounds) -> tuple[Section | None, tuple[Fault, ...]]:
+    return _checked(json.dumps(thaw(declared), sort_keys=True), bounds)
+
+
+@lru_cache(maxsize=1024)
+def _checked(text: str, bounds: Bounds) -> tuple[Section | None, tuple[Fault, ...]]:
+    """Read a checklist and check it, once for each text: compiling its expressions is what takes time."""
+    found, faults = _read_anew(json.loads(text), bounds)
+    return found, tuple(faults)
+
+
+def _read_anew(declared: object, bounds: Bounds) -> tuple[Section | None, list[Fault]]:
     faults: list[Fault] = []
     section = CHECKLIST.read(_node(declared), faults)
     if not isinstance(section, Section):

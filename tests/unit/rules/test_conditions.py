@@ -12,6 +12,7 @@ from preflight.errors import ConstructionError
 from preflight.model.rules import ConditionRule
 from preflight.rules import Conditions, Inputs, Outcome, needs
 from preflight.rules import cel as cel_module
+from preflight.rules import conditions as conditions_module
 from tests.unit.rules.samples import condition
 
 NOW = "2026-11-30T12:00:00+00:00"
@@ -213,6 +214,22 @@ def test_now_is_a_moment(now: str, note: str) -> None:
 @pytest.mark.parametrize("value", [b"x", {1, 2}, object()])
 def test_what_is_no_json_is_broken(value: object) -> None:
     assert "is no JSON value" in broken("args.x == 'a'", args={"x": value})
+
+
+def test_a_value_that_is_nested_too_deeply_is_broken() -> None:
+    deep: list[object] = []
+    for _ in range(5_000):
+        deep = [deep]
+    assert broken("args.x == []", args={"x": deep}) == "a value that is nested too deeply"
+    assert broken("args.x == args.x", args={"x": {1: 2}})
+
+
+def test_so_many_expressions_are_kept_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions_module, "_EXPRESSIONS", 3)
+    conditions = Conditions()
+    for number in range(10):
+        assert conditions.evaluate(condition(f"args.x == {number}"), Inputs(args={"x": number})).state == "met"
+        assert len(conditions._compiled) <= 3
 
 
 def test_text_that_cannot_be_encoded_is_broken() -> None:
