@@ -150,8 +150,6 @@ def currency_named(description: str) -> str | None:
     for codes, names in CURRENCIES:
         if any(_names(name, description) for name in (*codes, *names)):
             found.add(codes[0])
-    if "USD" in found and len(found) == 2:
-        found.discard("USD")  # `Canadian dollars` are dollars too
     return next(iter(found)) if len(found) == 1 else None
 
 
@@ -159,4 +157,5 @@ def _names(name: str, description: str) -> bool:
     if len(name) < 3:
         return False
     flags = 0 if name.isupper() else re.IGNORECASE
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", description, flags) is not None
+    spans = (match.span() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", description, flags))
+    return any(not inside_longer(name, description, *span) for span in spans)

@@ -104,7 +104,7 @@ _MINUTE_WORDS = {
     "forty five": 45, "fifty": 50,
 }  # fmt: skip
 _HAS_TIME = re.compile(
-    r"\d|noon|night|mid|half|quarter|past|minutes|[ap]\.?m\b|clock|at |시|時|mañana|las |uhr|halb"
+    r"\d|noon|night|evening|morning|mid|half|quarter|past|minutes|[ap]\.?m\b|clock|at |시|時|mañana|las |uhr|halb"
     r"|viertel|정오|자정|正午",
     re.IGNORECASE,
 )

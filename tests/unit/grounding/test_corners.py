@@ -46,6 +46,9 @@ def state(text: str | list[str], claim: Any, schema: dict[str, Any], name: str =
         (["pay KR-77-0012", "no, thanks"], "KR-77-0012", cases.TO_ACCOUNT, ("known", "grounded")),
         (["pay KR-77-0012", "no, LT-1"], "KR-77-0012", cases.TO_ACCOUNT, ("known", "grounded")),
         ("bob 말고 ana에게", "bob", cases.PERSON, ("unknown", "negated")),
+        ("leave Ana alone", "Ana", cases.PERSON, ("unknown", "negated")),
+        ("keep Ana on, delete Bob", "Ana", cases.PERSON, ("unknown", "negated")),
+        ("keep Ana", "Ana", cases.PERSON, ("known", "grounded")),
         ("Ana, no", "Ana", cases.PERSON, ("known", "grounded")),
         ("Paris or maybe not", "Paris", {"type": "string"}, ("known", "grounded")),
         ("mail a@x.org or b@x.org", "a@x.org", cases.EMAIL, ("unknown", "ambiguous")),
@@ -106,6 +109,36 @@ def test_a_noon_that_is_written_twice_is_read_once() -> None:
 
 def test_number_words_that_do_not_touch_are_two_numbers() -> None:
     assert [found.key for found in number_words("twenty, thirty and forty", "en")] == [20, 30, 40]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "claim", "reason"),
+    [
+        ("부산에서 출발", "destination", "부산", "swapped"),
+        ("東京まで行く", "origin", "東京", "swapped"),
+        ("change the from city from Rome to Oslo", "old_city", "Rome", "grounded"),
+        ("change it from Rome to Oslo", "city", "Rome", "superseded"),
+    ],
+)
+def test_ends_by_particles_and_changes(text: str, name: str, claim: str, reason: str) -> None:
+    assert state(text, claim, {"type": "string"}, name)[1] == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "description", "known"),
+    [
+        ("pay 20 euros", "in euros", True),
+        ("pay €20", "in US dollars", False),
+        ("pay 20 CHF", "in US dollars", False),
+        ("pay 20 Canadian dollars", "in Canadian dollars", True),
+        ("pay 20 now", "in US dollars", True),
+        ("pay 20 euros", "in US dollars or yen", True),
+        ("pay 20", "Amount", True),
+        ("win 20 won", "in KRW", True),
+    ],
+)
+def test_money_of_another_currency(text: str, description: str, known: bool) -> None:
+    assert (state(text, 20, {"type": "number", "description": description})[0] == "known") is known
 
 
 def test_units() -> None:

@@ -7,21 +7,17 @@ import pytest
 from preflight.grounding import Context, Target, ground_call, support
 from preflight.grounding.locate import located_from
 from preflight.model.instruction import Segment
-from tests.unit.grounding import cases
+from tests.unit.grounding import cases, cases_of_numbers, cases_of_rules, cases_of_times, cases_of_words
 
 EVERY = [
-    case
-    for kind in (
-        cases.NUMBERS,
-        cases.DATES,
-        cases.STRINGS,
-        cases.RULES,
-        cases.OPTIONS,
-        cases.LISTS,
-        cases.TRUST,
-        cases.CODES,
-    )
-    for case in kind
+    *cases_of_numbers.NUMBERS,
+    *cases_of_times.DATES,
+    *cases_of_words.STRINGS,
+    *cases_of_words.OPTIONS,
+    *cases_of_words.CODES,
+    *cases_of_words.LISTS,
+    *cases_of_rules.RULES,
+    *cases_of_rules.TRUST,
 ]
 
 
