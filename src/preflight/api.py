@@ -27,7 +27,7 @@ from preflight.model.tool import Tool
 from preflight.plans import plan_of
 from preflight.ports import Clock, Signer, Storage
 from preflight.questions import Questions
-from preflight.recovery import Recovery
+from preflight.recovery import GRACE_SECONDS, Recovered, Recovery, TookEffect
 from preflight.results import (
     Accepted,
     Checked,
@@ -75,6 +75,7 @@ class _Parts:
         self._secrecy = secrecy = Secrecy(self._vault)
         self._shell = Shell(storage, clock, rules, setup, store_instruction=keep, signer=signer, secrecy=secrecy)
         recheck = never if services is None else services.recheck
+        self._took_effect: TookEffect = _unmeasured if services is None else services.took_effect
         self._executor = Executor(
             storage, clock, limits, lambda: rules().digest, recheck, signer=signer, secrets=secrecy
         )
@@ -117,6 +118,13 @@ class _Parts:
     def in_doubt(self) -> list[Record]:
         """Return the starts that have no outcome, and the doubts nobody settled."""
         return self._recovery.in_doubt()
+
+    def recover(self, grace_seconds: float = GRACE_SECONDS) -> list[Recovered]:
+        """Look at every call in doubt, and settle those for which the rules declare a measurement (R-75).
+
+        Nothing is called but measures. A start younger than `grace_seconds` is left alone: it may be under way.
+        """
+        return self._recovery.recover(self._took_effect, self._secrecy, grace_seconds)
 
     def reveal(self, decision: Executable | Record | str) -> Record:
         """Return a stored record with its secret values put back; hand it on to nobody who may not see them (R-78).
@@ -332,6 +340,10 @@ def _store(storage: Storage | str | Path | None) -> Storage:
         message = f"`{type(storage).__name__}` is no storage: it has no `{missing[0]}`"
         raise ConstructionError(message)
     return storage
+
+
+def _unmeasured(record: Record) -> None:
+    """Tell nothing about a call in doubt."""
 
 
 def _vault(given: Vault | None, storage: Storage, clock: Clock) -> Callable[[], Vault]:

@@ -9,7 +9,6 @@ import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from types import CoroutineType
-from typing import Protocol
 
 import msgspec
 
@@ -30,7 +29,7 @@ from preflight.masking import Needles, Path
 from preflight.model.condition import ConditionState
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
-from preflight.ports import Clock, Signer, Storage, Stored
+from preflight.ports import Clock, Secrets, Signer, Storage, Stored
 from preflight.results import Claimed, Executed, Execution, Failed, InDoubt, RefusalCode, Refused, ToolCall
 
 Call = Callable[[ToolCall], object]
@@ -45,22 +44,6 @@ def never(record: Record, condition: ConditionState) -> bool:  # noqa: ARG001  t
 
 Recheck = Callable[[Record, ConditionState], bool]
 """Checks a condition of a stored decision again; only exactly True says that it holds."""
-
-
-class Secrets(Protocol):
-    """Puts secret arguments back where a call needs them, and finds them where they must not stand (R-78)."""
-
-    def arguments(self, record: Record) -> Record:
-        """Return the record with its arguments as they are sent; raises Erased when they cannot be read any more."""
-        ...
-
-    def paths(self, record: Record) -> tuple[Path, ...]:
-        """Return where secret arguments stand."""
-        ...
-
-    def needles(self, record: Record, arguments: object) -> Needles:
-        """Return the search for the secret ones among a call's arguments."""
-        ...
 
 
 class Executor:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from preflight.masking import Needles, Path
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
@@ -36,6 +37,22 @@ class Signer(Protocol):
 
     def verify(self, body: bytes, seal: Seal) -> None:
         """Return if the seal is of these bytes by a key in force; raises SignatureInvalid otherwise."""
+        ...
+
+
+class Secrets(Protocol):
+    """Puts secret arguments back where a call needs them, and finds them where they must not stand (R-78)."""
+
+    def arguments(self, record: Record) -> Record:
+        """Return the record with its arguments as they are sent; raises Erased when they cannot be read any more."""
+        ...
+
+    def paths(self, record: Record) -> tuple[Path, ...]:
+        """Return where secret arguments stand."""
+        ...
+
+    def needles(self, record: Record, arguments: object) -> Needles:
+        """Return the search for the secret ones among a call's arguments."""
         ...
 
 

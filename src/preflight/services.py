@@ -13,7 +13,7 @@ import msgspec
 from preflight import members, references
 from preflight.clock import iso, seconds_of
 from preflight.core.pointer import descend
-from preflight.errors import PreflightError
+from preflight.errors import HookError, PreflightError
 from preflight.hooks.protocol import Hook
 from preflight.measuring import Measurer, steps
 from preflight.model.condition import ConditionState
@@ -22,7 +22,7 @@ from preflight.model.instruction import USER
 from preflight.model.json_value import freeze, is_number, is_object
 from preflight.model.record import Record
 from preflight.model.request import Request, Utterance
-from preflight.model.rules import ConditionRule, LimitRule, ToolRules
+from preflight.model.rules import DECISION, ConditionRule, LimitRule, ToolRules
 from preflight.model.slot import Slot
 from preflight.model.tool import Tool
 from preflight.ports import Clock, Query, Storage
@@ -124,6 +124,28 @@ class Services:
         )  # fmt: skip
         rule = next((rule for rule in rules if rule.id == condition.id), None)
         return rule is not None and self.check_condition(rule, request, arguments)["state"] == "met"
+
+    def took_effect(self, record: Record) -> tuple[bool, str] | None:
+        """Measure whether a call in doubt took effect, and say what shows it; None when no rule tells how (R-75).
+
+        `record` has its arguments as they were sent. Raises HookError when nothing can be measured, or what was
+        measured is not exactly true or false (R-5).
+        """
+        if record.tool is None:
+            return None
+        rules = self._rules().for_tool(record.tool.server, record.tool.name)
+        if rules.settle is None:
+            return None
+        arguments = freeze(record.call_arguments or {}, "arguments")
+        known = {**(arguments if is_object(arguments) else {}), DECISION: record.decision_id}
+        reading = self._measurer.read(rules.measures[rules.settle], known)
+        if type(value := reading["value"]) is not bool:
+            message = f"measure `{rules.settle}` is not true or false"
+            raise HookError(message)
+        return (
+            value,
+            f"measure `{rules.settle}` of {reading['by']} was {str(value).lower()} at {reading['observed_at']}",
+        )
 
     def _as_request(self, record: Record) -> Request | None:
         if record.tool is None:

@@ -169,8 +169,10 @@ def test_what_a_provider_says_of_it_is_masked(exits: Exits, fault: Exception) ->
     quiet(exits)
 
 
-HOOKS = ["classify_when_case", "confirm_tool_name_matches_intent", "extract_from_instruction", "measure_from_environment",
-         "build_action_key", "apply_field_policy", "validate_field_schema", "verify_user_checklist_item"]  # fmt: skip
+HOOKS = """
+classify_when_case confirm_tool_name_matches_intent extract_from_instruction measure_from_environment
+build_action_key apply_field_policy validate_field_schema verify_user_checklist_item
+""".split()
 
 
 @pytest.mark.parametrize("hook", HOOKS)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from preflight.api import Preflight
+from preflight.cli import auditing_heads
 from preflight.cli.opening import AsJson, Db, opened_to_read
 from preflight.cli.screen import Screen
 from preflight.errors import InvalidInput
@@ -29,11 +30,15 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(audit)
+    group = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+    group.callback()(audit)
+    auditing_heads.register(group)
+    app.add_typer(group, name="audit")
     app.command()(explain)
 
 
 def audit(
+    context: typer.Context,
     key: Annotated[str | None, typer.Option("--key", help="Only records under this action key.")] = None,
     tool: Annotated[str | None, typer.Option("--tool", help="Only records about this tool.")] = None,
     field: Annotated[str | None, typer.Option("--field", help="Only decisions with this slot.")] = None,
@@ -54,6 +59,8 @@ def audit(
       preflight audit --decision executed --since 24h
       preflight audit --field to_account --source user_answer --user minji
     """
+    if context.invoked_subcommand is not None:
+        return
     query = Query(
         action_key=key, tool=tool, field=field, source=source, decision=decision, user_id=user,
         since=None if since is None else moment(since), limit=limit,

@@ -21,6 +21,8 @@ Role = Literal["target", "object", "quantity", "time", "option", "content"]
 DeclaredBy = Literal["provider", "user", "organisation"]
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
+DECISION = "preflight/decision"
+"""The slot under which a settling measure gets the id of the decision: what the tool was given to tell calls apart."""
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
@@ -161,6 +163,7 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     `intents` are the phrases users call it by; `changes` the state changes it makes (`create`, `update`,
     `delete`, `send`, ...). `trust_labels` lets `[Required]`, `[Verify]`, `[Notice]` and
     `_meta["preflight/checklist"]` of its server add conditions (R-63). `pin` is the accepted fingerprint (R-68).
+    `settle` names the measure that tells whether a call in doubt took effect: exactly true or exactly false (R-75).
     """
 
     effect: Effect = "irreversible"
@@ -176,6 +179,7 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     constants_are_known: bool = False
     value_asks: int = 2
     decision_seconds: float = 60
+    settle: str | None = None
     place: Place | None = None
 
     def field(self, name: str) -> FieldRules:

@@ -50,10 +50,15 @@ def tool(
     rest: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     rest |= {} if asks is None else {"value_asks": asks}
     rest |= {} if lifetime is None else {"decision_seconds": lifetime}
+    if (settle := section.get("settle")) is not None:
+        faults += _unknown_measure(str(settle), scope, section.at("settle"))
+        rest["settle"] = settle
     return ToolRules(
         **rest,
         fields=MappingProxyType(fields),
-        measures=MappingProxyType({**used(rules, scope), **_used_by(fields.values(), scope), **own}),
+        measures=MappingProxyType(
+            {**used(rules, scope), **_used_by(fields.values(), scope), **_named(settle, scope), **own}
+        ),
         conditions=rules,
         limits=_distinct(limits, section.at("limits"), faults),
         trust_labels=bool(section.get("trust_labels", trust_labels)),
@@ -65,6 +70,10 @@ def used(rules: Iterable[ConditionRule], scope: Measures) -> dict[str, MeasureRu
     """Return the measures that conditions read."""
     read = {need.removeprefix("measured.") for rule in rules for need in needs(rule) if need.startswith("measured.")}
     return {name: rule for name, rule in scope.items() if name in read}
+
+
+def _named(name: object, scope: Measures) -> dict[str, MeasureRule]:
+    return {known: rule for known, rule in scope.items() if known == name}
 
 
 def _used_by(fields: Iterable[FieldRules], scope: Measures) -> dict[str, MeasureRule]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from preflight.model.json_value import is_object
-from preflight.model.rules import ConditionRule, LimitRule, MeasureRule, Place, ToolRules
+from preflight.model.rules import DECISION, ConditionRule, LimitRule, MeasureRule, Place, ToolRules
 from preflight.rules.build import fault_at
 from preflight.rules.cel import CelFault, compile_code
 from preflight.rules.expression import Complaint, Expression, Read, scan
@@ -41,7 +41,9 @@ def _names(rules: ToolRules, schema: object) -> Iterator[Fault]:
 
 def _slots(measure: MeasureRule) -> Iterator[str]:
     for value in measure.arguments.values():
-        if is_object(value) and len(value) == 1 and isinstance(slot := value.get("slot"), str):
+        if not (is_object(value) and len(value) == 1):
+            continue
+        if isinstance(slot := value.get("slot"), str) and slot != DECISION:
             yield slot
 
 

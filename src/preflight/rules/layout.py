@@ -147,6 +147,7 @@ TOOL = Record(
         ("constants_are_known", Flag(), "whether a `const` of the schema counts as known"),
         ("value_asks", Number(least=1, most=10, whole=True), "asks for one slot before it holds: 2 when left out"),
         ("decision_lifetime", Duration(), "how long a decision may be started: 60s when left out"),
+        ("settle", _NAME, "the measure that says whether a call in doubt took effect: true or false"),
     )
     | {"measures": _MEASURES},
 )

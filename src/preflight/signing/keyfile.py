@@ -67,9 +67,10 @@ class KeyTable(msgspec.Struct, frozen=True, omit_defaults=True):
 class KeyFile:
     """One key file: read when it changed, replaced whole and at once."""
 
-    def __init__(self, path: str | Path) -> None:
-        """Name the file; it need not be there yet."""
+    def __init__(self, path: str | Path, *, public: bool = False) -> None:
+        """Name the file; it need not be there yet. A `public` one may be read by anybody, and holds no secret."""
         self.path = Path(path)
+        self._public = public
         self._lock = Lock()
         self._seen: tuple[int, int, int] | None = None
         self._table = KeyTable()
@@ -83,7 +84,7 @@ class KeyFile:
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
         with self._lock:
             if stamp != self._seen:
-                self._table = _read(self.path, found)
+                self._table = _read(self.path, found, public=self._public)
                 self._seen = stamp
             return self._table
 
@@ -96,9 +97,11 @@ class KeyFile:
         return table
 
 
-def _read(path: Path, found: os.stat_result) -> KeyTable:
+def _read(path: Path, found: os.stat_result, *, public: bool) -> KeyTable:
     mine = hasattr(os, "getuid") and found.st_uid == os.getuid()
-    if mine and found.st_mode & 0o077:  # a file of another account was put there by whoever runs this machine
+    if (
+        not public and mine and found.st_mode & 0o077
+    ):  # a file of another account was put there by whoever runs this machine
         message = f"others may read the keys in `{path}`; run `chmod 600` on it, and revoke them if they were read"
         raise ConstructionError(message)
     try:
