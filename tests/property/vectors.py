@@ -60,7 +60,7 @@ VALUES: list[Any] = [
     *("LANDLORD-9", "1102534471", "ana@example.org", "/srv/arc/old.log", "fan", "Quarterly report", "größe", "金額"),
     *(500000, 220, 1234, 42.5, 1234567.25, -40, 10**20, 500000.0, 0),
 ]
-ODD_VALUES: list[Any] = [True, False, None, [], ["fan"], {"a": 1}, "", "500,000", "500000", 10**300, 1e300, -0.0]
+ODD_VALUES: list[Any] = [True, False, None, [], ["fan"], {"a": 1}, "", "500,000", "500000", 10**300, 1e15, -0.0]
 # What may stand against a value in the text. Each is clearly the end of a token, or clearly its continuation.
 BEFORE_END = [" ", " ", " ", " ", "", "(", "\n", '"']
 BEFORE_GLUE = ["9", "x", "_"]
@@ -178,7 +178,10 @@ class _Maker:
             after_number = [mark for mark in AFTER_NUMBER if mark != ",000" or type(value) is int]
             glue.append((" ", self.pick(after_number if number else AFTER_GLUE)))
             before, after = self.pick(glue)
-        opening, words = (self.pick(["use", "\U0001f4b8 use", "", "use"]) if before else "") + before, self.words(value)
+        # a number that opens a line may be the line's own number: "1. do it"
+        before = " " if before == "\n" and type(value) in (int, float) else before
+        starts = ["use", "\U0001f4b8 use", "use"] if type(value) in (int, float) else ["use", "\U0001f4b8 use", ""]
+        opening, words = (self.pick(starts) if before else "use ") + before, self.words(value)
         text = opening + words + after + self.pick([" now", "", " for this"])
         segments.append(self.segment(text))
         claim = {"value": value, "segment_index": len(segments) - 1, "span": [len(opening), len(opening) + len(words)]}

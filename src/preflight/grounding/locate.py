@@ -25,12 +25,14 @@ from preflight.grounding.read_date import supports_parts
 from preflight.grounding.read_number import as_decimal, canonical_number
 from preflight.grounding.rules import may_derive
 from preflight.grounding.spans_of_time import supports_length
-from preflight.grounding.text import bounded, has_deceiving
+from preflight.grounding.text import bounded, has_deceiving, marked
 from preflight.grounding.words import FUNCTION
 from preflight.model.evidence import Evidence, Located
 from preflight.model.instruction import USER, Segment
 
 _PLAIN_NUMBER = re.compile(r"[-\u2212]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
+_NEXT_GROUP = re.compile(r"[.,][0-9]{3}(?![0-9])")
+_GROUP_BEFORE = re.compile(r"[0-9][.,]$")
 _MONEY_SIGNS = "$€£¥₩₹"
 _MONEY_NAMES = re.compile(r" ?(?:won|원|円|euros?|dollars?|pounds?|yen|usd|eur|gbp|krw|jpy|chf)", re.IGNORECASE)
 _COUNTS = ("stated", "derived")
@@ -53,10 +55,22 @@ def support(
     the slot's name, where the reading depends on it (`duration_minutes`, `month`); `role` and `hints` are
     those of a `Target`. What would have to be derived counts only where the field may be derived (R-51).
     """
+    if not located.parts and (found := _as_written(segments, located)):
+        return found
     target = Target(name, schema, located.value, role, hints)
     found = _parts(segments, located, target, context) if located.parts else _one(segments, located, target, context)
     derived = found is not None and found.grade == "derived"
     return None if derived and not may_derive(_field(target)) else found
+
+
+def _as_written(segments: Sequence[Segment], located: Located) -> Evidence | None:
+    """A string that stands there to the letter, between spaces: no schema changes how it reads."""
+    value = located.value
+    text = _text(segments, located) if type(value) is str and value.isascii() else None
+    if text is None or text[located.start : located.end] != value or located.pointer:
+        return None
+    plain = bounded(text, located.start, located.end) and own_words(text)[located.start : located.end] == value
+    return _evidence(located, value, "exact", value) if plain else None
 
 
 def _field(target: Target) -> Field:
@@ -92,12 +106,13 @@ def _value_at(value: object, part: Evidence) -> object:
 
 def _text(segments: Sequence[Segment], located: Located) -> str | None:
     """The text of the named segment when the place is a place at all (R-41)."""
-    if any(type(number) is not int for number in (located.segment_index, located.start, located.end)):
+    index, start, end = located.segment_index, located.start, located.end
+    if type(index) is not int or type(start) is not int or type(end) is not int:
         return None
-    if not 0 <= located.segment_index < len(segments):
+    if not 0 <= index < len(segments):
         return None
-    segment = segments[located.segment_index]
-    if segment.trust != USER or not 0 <= located.start < located.end <= len(segment.text):
+    segment = segments[index]
+    if segment.trust != USER or not 0 <= start < end <= len(segment.text):
         return None
     return segment.text
 
@@ -145,10 +160,21 @@ def _read(segments: Sequence[Segment], located: Located, field: Field, context: 
             usable = found.grade in _COUNTS and (
                 found.normaliser in ("number", "percent") or "ambiguous" not in found.flags
             )
+            if found.normaliser == "number":
+                usable = usable and _whole_number(places[0].index.text, start, end, located.value)
             if usable and (found.start, found.end) == (start, end):
                 quote = places[0].index.text[located.start : located.end]
                 return msgspec.structs.replace(found, start=located.start, end=located.end, matched_text=quote)
     return None
+
+
+def _whole_number(text: str, start: int, end: int, value: object) -> bool:
+    """Whether a number is not cut off a longer one: an id of digits has no unit, a group no neighbour (R-52)."""
+    if isinstance(value, str) and not bounded(text, start, end):
+        return False
+    if marked(text, end):
+        return False  # an accent or something invisible sits on the last digit
+    return _NEXT_GROUP.match(text, end) is None and not (text[start:end].isdigit() and _GROUP_BEFORE.search(text[:start]))
 
 
 def _spans(place: Place, located: Located) -> list[tuple[int, int]]:

@@ -54,7 +54,7 @@ _ITEM = re.compile(r"[ \t]*[0-9]{1,2}[.)][ \t]")
 _COMPASS = re.compile(r"[°º]?[ ]?([NSEW])\b")
 _UNIT_AFTER = re.compile(
     r"(?:°|º|[munpkcdMGTµμ]?(?:m|g|l|L|s|W|V|A|Hz|J|B|F|H|Ω|N|Pa|Wh|cal)|h|hr|hrs|min|mins|sec|secs|d|w|y|yr|yrs|yo|in|ft|lb|lbs|oz|mi|yd|mph|kph"
-    r"|am|pm|AM|PM|px|rpm|ppm|[kKMGT]i?[bB]|[kKMGT]bps|C|F|K|x|X)(?:²|³|\^[23]|[23])?(?![^\W_])"
+    r"|am|pm|AM|PM|px|rpm|ppm|[kKMGT]i?[bB]|[kKMGT]bps|C|F|K)(?:²|³|\^[23]|[23])?(?![^\W_])"
 )
 
 

@@ -66,12 +66,20 @@ def _joins(before: str, after: str) -> bool:
     return before.isalnum() and after.isalnum() and not is_cjk(before) and not is_cjk(after)
 
 
+def marked(text: str, at: int) -> bool:
+    """Whether the character at a place belongs onto the one before: a combining mark, or one that deceives (R-56)."""
+    return at < len(text) and (unicodedata.category(text[at]) in _JOINING_MARKS or deceives(text[at]))
+
+
 def bounded(text: str, start: int, end: int) -> bool:
     """Whether the span is a whole token or several: nothing of a longer token is cut off (R-52).
 
     `500` is not in `5000`, `bob` not in `bobby@x`, `report-2024` not in `report-2024-final.pdf`,
     `ana@example.org` not in `ana@example.org.evil.example`.
     """
+    before, after = text[start - 1 : start] or " ", text[end : end + 1] or " "
+    if before == after == " " and text[start].isascii() and text[end - 1].isascii():
+        return True  # most spans: a space, or an end of the text, on either side
     if start > 0 and _joins(text[start - 1], text[start]):
         return False
     if end < len(text) and _joins(text[end - 1], text[end]):
