@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import preflight
+from tests.storage.postgres_server import Server
 
 # the package as this process found it, wherever the script runs
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(preflight.__file__).parents[1])}
@@ -29,3 +30,18 @@ def script(tmp_path: Path) -> Script:
         return done.stdout.strip()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server, up for the whole run."""
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres(postgres_server: Server) -> Iterator[Server]:
+    """The same server; stores that this test opens are closed at its end."""
+    yield postgres_server
+    postgres_server.release()

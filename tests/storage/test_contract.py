@@ -14,6 +14,7 @@ from preflight.model.request import Scope
 from preflight.ports import Admission, Query, Signer, Storage, Stored
 from preflight.storage.sqlite import SqliteStorage
 from preflight.testing import FakeClock, MemoryStorage, StorageContract, check_storage
+from tests.storage.postgres_server import Server
 
 
 class TestMemory(StorageContract):
@@ -33,6 +34,15 @@ class TestSqliteFile(StorageContract):
 
     def open_storage(self) -> Storage:
         return SqliteStorage(self.folder / "records.db")
+
+
+class TestPostgres(StorageContract):
+    @pytest.fixture(autouse=True)
+    def _server(self, postgres: Server) -> None:
+        self.server = postgres
+
+    def open_storage(self) -> Storage:
+        return self.server.store()
 
 
 def test_the_suite_runs_without_pytest() -> None:

@@ -48,7 +48,7 @@ def test_a_place_is_a_path_a_url_or_memory(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.db" for name in "abcdef"]
 
 
-@pytest.mark.parametrize("where", ["", "postgresql://host/db", "sqlite://relative.db", "sqlite:///"])
+@pytest.mark.parametrize("where", ["", "mysql://host/db", "sqlite://relative.db", "sqlite:///"])
 def test_another_kind_of_place_is_refused(where: str) -> None:
     with pytest.raises(InvalidInput, match=r"`storage`: .* names no record store"):
         open_storage(where)

@@ -50,14 +50,22 @@ class PostgresPool:
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection] | None = None
         self._closed = False
-        self.run("open", lambda connection: _migrate(connection, self.name))
+        try:
+            self.run("open", lambda connection: _migrate(connection, self.name))
+        except BaseException:
+            self.close()
+            raise
         _OPEN.add(self)
 
     def run(self, verb: str, work: Callable[[Connection], T]) -> T:
         """Run `work` on a connection, where each statement is a transaction of its own unless it begins one."""
         try:
-            with self._opened().connection() as connection:
+            pool = self._opened()
+            connection = _living(pool)
+            try:
                 return work(connection)
+            finally:
+                pool.putconn(connection)  # which rolls back what was left open, and replaces what is broken
         except (psycopg.Error, UnicodeEncodeError) as fault:
             raise self._failure(verb, fault) from fault
 
@@ -88,7 +96,6 @@ class PostgresPool:
                     timeout=self._wait_seconds,
                     kwargs=self._settings(),
                     configure=self._configure,
-                    check=_alive,
                     open=True,
                     name="preflight",
                 )
@@ -165,12 +172,19 @@ def _name(url: str) -> str:
     return f"postgresql://{parts.get('host') or 'localhost'}{port}/{parts.get('dbname') or ''}"
 
 
-def _alive(connection: Connection) -> None:
-    """Refuse a connection that the server has ended: a server says nothing of itself to an idle session but that."""
-    poll = select.poll()
-    poll.register(connection.pgconn.socket, select.POLLIN)
-    if poll.poll(0):
-        raise psycopg.OperationalError("the connection was lost")
+def _living(pool: ConnectionPool[Connection]) -> Connection:
+    """Take a connection that the server has not ended meanwhile; to an idle session it says nothing but that."""
+    while True:
+        connection = pool.getconn()
+        try:
+            poll = select.poll()
+            poll.register(connection.pgconn.socket, select.POLLIN)
+            if not poll.poll(0):
+                return connection
+        except psycopg.Error:
+            pass  # it has no socket any more
+        connection.close()
+        pool.putconn(connection)
 
 
 @cache
