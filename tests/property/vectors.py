@@ -211,7 +211,7 @@ class _Maker:
         key = self.pick(["span", "segment_index", "value", "missing"])
         if key == "missing":
             return {name: part for name, part in claim.items() if name != self.pick(["span", "segment_index", "value"])}
-        return {**claim, key: self.pick({"span": spans, "segment_index": indices, "value": VALUES + ODD_VALUES}[key])}
+        return {**claim, key: self.pick({"span": spans, "segment_index": indices, "value": VALUES + [odd for odd in ODD_VALUES if not str(odd).replace(",", "").isdigit()]}[key])}
 
     # The rest of the request
 
