@@ -10,7 +10,20 @@ from typing import Annotated
 
 import typer
 
-from preflight.cli import answering, auditing, checking, doctoring, executing, meanings, playing, ruling, tools, vectors
+from preflight.cli import (
+    answering,
+    auditing,
+    checking,
+    doctoring,
+    executing,
+    keys,
+    meanings,
+    playing,
+    recovering,
+    ruling,
+    tools,
+    vectors,
+)
 from preflight.cli.about import own_version
 from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
 from preflight.cli.opening import RULES
@@ -26,7 +39,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (checking, executing, answering, auditing, meanings, ruling, tools, vectors, playing, doctoring):
+for group in (
+    checking, executing, recovering, answering, auditing, keys, meanings, ruling, tools, vectors, playing, doctoring,
+):  # fmt: skip
     group.register(app)
 
 

@@ -12,14 +12,14 @@ import msgspec
 import typer
 
 from preflight.api import Preflight
-from preflight.audit import Finding, Report, head_of, read_head, signed_head, verify
+from preflight.audit import Finding, Head, Report, head_of, read_head, signed_head, verify
 from preflight.audit.export import as_csv, as_json_lines
 from preflight.audit.prov import as_prov
 from preflight.cli.codes import DONE, ERROR
 from preflight.cli.opening import AsJson, Db, opened_to_read
 from preflight.cli.screen import Screen
 from preflight.clock import SystemClock, iso
-from preflight.errors import InvalidInput
+from preflight.errors import InvalidInput, SignatureInvalid
 from preflight.ports import Stored
 from preflight.render.styled import Block, Line, Table, line
 from preflight.render.visible import visible
@@ -66,7 +66,7 @@ def verify_log(
     """
     with opened_to_read(db) as gate:
         ring = _ring(gate, keys)
-        seen = None if head is None else read_head(_read(head), ring)
+        seen = None if head is None else _seen(head, ring)
         buried, faults = graves(gate.storage, ring)
         report = verify(gate.storage.raw_scan, ring, seen, buried)
     if faults:
@@ -89,7 +89,7 @@ def head(db: Db = None) -> None:
     with opened_to_read(db) as gate:
         ring = default_signer(gate.storage, SystemClock())
         text = signed_head(head_of(gate.storage.raw_scan(), iso(SystemClock().now())), ring)
-    typer.echo(text)
+    Screen().json(json.loads(text))
 
 
 def export(
@@ -124,6 +124,13 @@ def _ring(gate: Preflight, keys: Path | None) -> Keyring | FiledKeyring:
     if not keys.is_file():
         raise InvalidInput("keys", f"there is no file `{keys}`", "`preflight keys public` writes one")
     return ring_of(KeyFile(keys, public=True).table())
+
+
+def _seen(path: Path, ring: Keyring | FiledKeyring) -> Head:
+    try:
+        return read_head(_read(path), ring)
+    except SignatureInvalid as fault:
+        raise InvalidInput("head", f"`{path}` is not to be believed: {fault}") from fault
 
 
 def _read(path: Path) -> bytes:
