@@ -100,6 +100,7 @@ class _Maker:
     def __init__(self, random: Random, *, json_only: bool) -> None:
         self.random = random
         self.junk = GARBAGE if json_only else GARBAGE + NOT_JSON
+        self.declared: set[str] = set()
 
     def pick(self, options: list[Any]) -> Any:
         return options[self.random.randrange(len(options))]
@@ -116,6 +117,9 @@ class _Maker:
     def vector(self) -> Object:
         tool = self.tool()
         names = self.slot_names(tool)
+        schema = tool["inputSchema"]
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        self.declared = set(properties) if isinstance(properties, dict) else set()
         instruction, claims = self.instruction(names)
         result: Object = {"id": "made", "input": {"user_id": "u_01", "tool": tool, "instruction": instruction}}
         result["input"].update(self.request(names))
@@ -237,7 +241,9 @@ class _Maker:
     def by_name(self, names: list[str], make: Any) -> Any:
         if self.rarely(25):
             return self.pick(GARBAGE)
-        return {name: make() for name in dict.fromkeys([*names, self.pick(NAMES)]) if not self.rarely(2)}
+        # a name that is declared and not required would be looked up as an optional property, which the reference leaves out
+        strange = [name for name in (self.pick(NAMES),) if name not in self.declared]
+        return {name: make() for name in dict.fromkeys([*names, *strange]) if not self.rarely(2)}
 
     def wrapper(self) -> Any:
         value = self.pick(VALUES + ODD_VALUES)
