@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from preflight.masking import Needles, Path
+from preflight.model.instruction import Segment
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
@@ -37,6 +38,19 @@ class Signer(Protocol):
 
     def verify(self, body: bytes, seal: Seal) -> None:
         """Return if the seal is of these bytes by a key in force; raises SignatureInvalid otherwise."""
+        ...
+
+
+class Words(Protocol):
+    """Finds what the user said up to a call, as the user's own client stored it (specification, section 3)."""
+
+    def segments(self, join: Mapping[str, str]) -> tuple[Segment, ...]:
+        """Return the segments of the session that a call belongs to, oldest first; none when none are known.
+
+        `join` holds what the call says about where it comes from, under the client's own names (a session's
+        id, a tool-use id, a variable of the environment). They are claims: they choose among stored words
+        and can never add any.
+        """
         ...
 
 
