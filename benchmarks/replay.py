@@ -57,7 +57,7 @@ class CallsMadeNow(ShippedHooks):
     """The shipped hooks for calls that are made now: the cases are calls, and what they are told is no dialogue."""
 
     @inline
-    def classify_when_case(self, utterance: Utterance) -> WhenCase:  # noqa: ARG002
+    def classify_when_case(self, utterance: Utterance) -> WhenCase:
         """Every case is a call that is made now."""
         return "immediate"
 

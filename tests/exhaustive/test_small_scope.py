@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from preflight.conformance import run_vector
 
+from preflight.conformance import run_vector
 from spec.differential import hold
 from spec.reference import value_gate
 from tests.exhaustive.spaces import decision_space, intent_gate_space, lookup_space, span_space, tool_gate_space

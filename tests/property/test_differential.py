@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from preflight.conformance import run_vector
 
+from preflight.conformance import run_vector
 from spec.differential import DisagreementError, differences, expected, hold
 from tests.property.vectors import seeded_vectors, vectors
 

@@ -215,7 +215,8 @@ class _Maker:
         key = self.pick(["span", "segment_index", "value", "missing"])
         if key == "missing":
             return {name: part for name, part in claim.items() if name != self.pick(["span", "segment_index", "value"])}
-        return {**claim, key: self.pick({"span": spans, "segment_index": indices, "value": VALUES + [odd for odd in ODD_VALUES if not str(odd).replace(",", "").isdigit()]}[key])}
+        values = VALUES + [odd for odd in ODD_VALUES if not str(odd).replace(",", "").isdigit()]
+        return {**claim, key: self.pick({"span": spans, "segment_index": indices, "value": values}[key])}
 
     # The rest of the request
 
@@ -241,7 +242,7 @@ class _Maker:
     def by_name(self, names: list[str], make: Any) -> Any:
         if self.rarely(25):
             return self.pick(GARBAGE)
-        # a name that is declared and not required would be looked up as an optional property, which the reference leaves out
+        # A name that is declared and not required would be looked up as an optional property: the reference has none.
         strange = [name for name in (self.pick(NAMES),) if name not in self.declared]
         return {name: make() for name in dict.fromkeys([*names, *strange]) if not self.rarely(2)}
 

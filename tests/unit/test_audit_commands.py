@@ -90,7 +90,8 @@ def test_an_edit_and_a_cut_are_named_with_their_place(shell: Shell) -> None:
     shell("check", shell.request("later.json", transfer(call_id="later")))
     assert "4 records read, 3 of them under the head" in shell("audit", "verify", "--head", head).out
     untriggered(
-        shell, "UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'landlord', 'landlady') AS BLOB) WHERE seq = 2"
+        shell,
+        "UPDATE record SET body = CAST(replace(CAST(body AS TEXT), 'landlord', 'landlady') AS BLOB) WHERE seq = 2",
     )
     ran = shell("audit", "verify")
     assert ran.code == 1
