@@ -25,14 +25,12 @@ from preflight.grounding.read_date import supports_parts
 from preflight.grounding.read_number import as_decimal, canonical_number
 from preflight.grounding.rules import may_derive
 from preflight.grounding.spans_of_time import supports_length
-from preflight.grounding.text import bounded, has_deceiving, marked
+from preflight.grounding.text import bounded, has_deceiving
 from preflight.grounding.words import FUNCTION
 from preflight.model.evidence import Evidence, Located
 from preflight.model.instruction import USER, Segment
 
 _PLAIN_NUMBER = re.compile(r"[-\u2212]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
-_NEXT_GROUP = re.compile(r"[.,][0-9]{3}(?![0-9])")
-_GROUP_BEFORE = re.compile(r"[0-9][.,]$")
 _MONEY_SIGNS = "$€£¥₩₹"
 _MONEY_NAMES = re.compile(r" ?(?:won|원|円|euros?|dollars?|pounds?|yen|usd|eur|gbp|krw|jpy|chf)", re.IGNORECASE)
 _COUNTS = ("stated", "derived")
@@ -66,8 +64,10 @@ def support(
 def _as_written(segments: Sequence[Segment], located: Located) -> Evidence | None:
     """A string that stands there to the letter, between spaces: no schema changes how it reads."""
     value = located.value
-    text = _text(segments, located) if type(value) is str and value.isascii() else None
-    if text is None or text[located.start : located.end] != value or located.pointer:
+    if type(value) is not str or not value.isascii() or located.pointer:
+        return None
+    text = _text(segments, located)
+    if text is None or text[located.start : located.end] != value:
         return None
     plain = bounded(text, located.start, located.end) and own_words(text)[located.start : located.end] == value
     return _evidence(located, value, "exact", value) if plain else None
@@ -169,12 +169,8 @@ def _read(segments: Sequence[Segment], located: Located, field: Field, context: 
 
 
 def _whole_number(text: str, start: int, end: int, value: object) -> bool:
-    """Whether a number is not cut off a longer one: an id of digits has no unit, a group no neighbour (R-52)."""
-    if isinstance(value, str) and not bounded(text, start, end):
-        return False
-    if marked(text, end):
-        return False  # an accent or something invisible sits on the last digit
-    return _NEXT_GROUP.match(text, end) is None and not (text[start:end].isdigit() and _GROUP_BEFORE.search(text[:start]))
+    """An id of digits has no unit; any other number is whole when the index has it at this span (R-52)."""
+    return not isinstance(value, str) or bounded(text, start, end)
 
 
 def _spans(place: Place, located: Located) -> list[tuple[int, int]]:

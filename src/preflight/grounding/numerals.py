@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from preflight.grounding.mention import Mention
-from preflight.grounding.text import is_cjk
+from preflight.grounding.text import deceives, is_cjk, marked
 
 # One separator between digits at most, so every run is matched in one pass.
 _RUN = re.compile(r"[0-9]+(?:[.,'’ \u00a0\u202f\u2009][0-9]+)*(?:[eE][-+]?[0-9]+(?![0-9A-Za-z]))?")
@@ -51,6 +51,8 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)(?![^\W_])", re.IGNORECASE)
 _NEGATIVE_WORD = re.compile(r"(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE)
 _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
 _ITEM = re.compile(r"[ \t]*[0-9]{1,2}[.)][ \t]")
+_INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
+_AND_NUMBER = re.compile(r"\s?,?\s(?:and|or|&|und|y|et)\s[0-9]")
 _COMPASS = re.compile(r"[°º]?[ ]?([NSEW])\b")
 _UNIT_AFTER = re.compile(
     r"(?:°|º|[munpkcdMGTµμ]?(?:m|g|l|L|s|W|V|A|Hz|J|B|F|H|Ω|N|Pa|Wh|cal)|h|hr|hrs|min|mins|sec|secs|d|w|y|yr|yrs|yo|in|ft|lb|lbs|oz|mi|yd|mph|kph"
@@ -85,18 +87,33 @@ def _line_start(text: str, start: int) -> int:
 def _pieces(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
     """The run as one number when its separators make sense together, else cut where they do not."""
     run = text[start:end]
-    in_list = start > 0 and text[start - 1] in _LIST_OPEN and run.count(",") > 0
-    if read(run, language) and not (in_list and _SPACES[0] not in run and end < len(text) and text[end] in "])"):
+    spaced = any(space in run for space in _SPACES)
+    bracketed = (
+        "," in run
+        and not spaced
+        and text[start - 1 : start] in tuple(_LIST_OPEN)
+        and text[end : end + 1] in tuple("])")
+    )
+    if read(run, language) and not bracketed:
         yield start, end
         return
-    separators = _SPACES if any(space in run for space in _SPACES) else ",'’"
+    if not (spaced or bracketed or _enumerates(text, start, end)):
+        return  # `1,25` is one number in another locale: no part of it stands alone
     offset = start
-    for piece in re.split(f"[{separators}]", run):
-        if separators == _SPACES and not read(piece, language):
-            yield from _pieces(text, offset, offset + len(piece), language) if "," in piece else ()
-        elif read(piece, language):
+    for piece in re.split(f"[{_SPACES}]" if spaced else "[,'’]", run):
+        if read(piece, language):
             yield offset, offset + len(piece)
+        elif spaced and "," in piece:
+            yield from _pieces(text, offset, offset + len(piece), language)
         offset += len(piece) + 1
+
+
+def _enumerates(text: str, start: int, end: int) -> bool:
+    """Whether `5,10` is an enumeration: of three or more, or with an `and` beside it; not lakhs and crores."""
+    groups = text[start:end].split(",")
+    if len(groups) > 1 and _INDIAN.fullmatch(text, start, end):
+        return False
+    return len(groups) > 2 or _AND_NUMBER.match(text, end) is not None
 
 
 def read(run: str, language: str) -> tuple[Decimal, ...]:
@@ -216,6 +233,8 @@ def _free_left(text: str, start: int) -> bool:
     if start == 0:
         return True
     before = text[start - 1]
+    if deceives(before) and before not in _SPACES:
+        return False
     if before.isalpha():
         return is_cjk(before) or (before in "xX×" and start > 1 and text[start - 2].isdigit())
     if before in _MINUS:
@@ -261,6 +280,8 @@ def _free_right(text: str, end: int) -> str | None:
     if end == len(text):
         return ""
     after = text[end]
+    if marked(text, end) and after not in "µºª":
+        return None
     if after.isalpha():
         if _MONEY_SCALE.match(text, end) and _money_before(text, end):
             return ""
