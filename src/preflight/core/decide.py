@@ -146,7 +146,10 @@ def _conditions(run: Run, walked: Walked) -> Generator[Need, object, tuple[Condi
             unread = (conditions.unreadable(request),)
         else:
             request = declared
-    run.notices = request.rules.notices
+    rules = request.rules
+    run.notices = rules.notices
+    if not (rules.conditions or rules.limits or rules.fields or unread):
+        return ()
     return (*(yield from conditions.check(request, walked)), *unread)
 
 

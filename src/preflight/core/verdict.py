@@ -52,6 +52,8 @@ def judge(
 
     `asked` counts how often each slot was asked for, `asked_items` each item and condition (R-94).
     """
+    if _all_clear(found, phase):
+        return "execute", ALL_CLEAR
     unknown = tuple([UnknownField(s.name, s.note, s.route) for s in blocking(found.walked, phase)])
     unverified = tuple([UnverifiedItem(i.id, i.note, i.route) for i in found.items or () if i.status != "verified"])
     branches = tuple([BranchQuestion(b.at, b.kind, b.options) for b in found.walked.branches])
@@ -78,6 +80,17 @@ def judge(
         branches=branches,
         payload_errors=found.payload_errors if kind == "payload_invalid" else (),
     )
+
+
+ALL_CLEAR = Gate(kind="value_gate", unknown_fields=(), unverified_checklist=())
+"""The gate of a call with nothing open."""
+
+
+def _all_clear(found: Findings, phase: Phase | None) -> bool:
+    """Whether nothing at all is open: the ordinary way of a call that runs."""
+    if phase != "at_trigger" or found.conditions or found.payload_errors or found.walked.branches:
+        return False
+    return not unknown_states(found.walked) and all([item.status == "verified" for item in found.items or ()])
 
 
 def unmet_conditions(conditions: tuple[ConditionState, ...]) -> tuple[UnmetCondition, ...]:
