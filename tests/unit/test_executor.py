@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from preflight import Executable, Failed, InDoubt, Preflight, ProviderError, Refused, ToolCall
+from preflight import Executable, Failed, FieldRules, InDoubt, Preflight, ProviderError, Refused, ToolCall, ToolRules
 from preflight.codec import encode
 from preflight.errors import CallerError, NotExecutable, StorageError
 from preflight.executor import META_KEY, Executor, never
@@ -478,3 +478,51 @@ def test_a_cancelled_call_is_in_doubt_and_the_cancellation_goes_on() -> None:
 
     asyncio.run(run())
     assert [record.execution_decision for record in made.in_doubt()] == ["in_doubt"]
+
+
+# what may be started is signed (R-73), and secrets are not repeated
+
+
+class Unsigned(MemoryStorage):
+    """A store that lost the seals."""
+
+    def get(self, record_id: str) -> Any:
+        stored = super().get(record_id)
+        return stored and msgspec.structs.replace(stored, seal=None)
+
+
+class Changed(MemoryStorage):
+    """A store in which somebody changed a record."""
+
+    def get(self, record_id: str) -> Any:
+        stored = super().get(record_id)
+        return stored and msgspec.structs.replace(stored, body=stored.body.replace(b"500", b"900"))
+
+
+@pytest.mark.parametrize(("storage", "why"), [(Unsigned, "is not signed"), (Changed, "is not believed")])
+def test_a_record_without_its_signature_is_not_started(storage: type[MemoryStorage], why: str) -> None:
+    made, tool = gate(storage()), Counter()
+    answer = made.execute_if_ready(executable(made), tool)
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.record, tool.calls) == ("signature_invalid", None, [])
+    assert why in answer.why
+
+
+class Hiding(dict[str, Any]):
+    """A result that fails when it is looked through."""
+
+    def items(self) -> Any:
+        raise RuntimeError
+
+
+def test_an_unreadable_result_of_a_call_with_secrets_is_recorded() -> None:
+    rules = {("bank", "transfer"): ToolRules(fields={"to": FieldRules(secret=True)})}
+    made = gate(named={"rules": rules})
+    ended = made.execute_if_ready(executable(made), lambda call: Hiding(x=1))
+    assert isinstance(ended, Executed)
+    assert ended.masked == "Hiding"
+
+
+def test_without_a_way_to_check_again_nothing_is_confirmed() -> None:
+    state = ConditionState("c", "provider", "met", "2026-03-01T09:00:00Z")
+    assert never(sample_decision("d1"), state) is False

@@ -13,7 +13,7 @@ from preflight.core.policy import ruled, validated
 from preflight.errors import InvalidInput
 from preflight.grounding import Context, support
 from preflight.model.evidence import Evidence, Located, NotGrounded
-from preflight.model.instruction import USER
+from preflight.model.instruction import USER, Segment
 from preflight.model.json_value import confirmation_id, freeze, is_object
 from preflight.model.request import Request
 from preflight.model.rules import FieldRules
@@ -110,6 +110,8 @@ class Lookup:
             return NOTHING
         if evidence.grade in ("weak", "carried"):  # R-51
             return NotGrounded(evidence.grade, (evidence,))
+        if _is_earlier(self.request.segments or (), evidence):
+            return NotGrounded("carried", (evidence,))  # R-51: said, but not in this request
         return self._known(slot, place.value, "instruction", evidence=evidence)
 
     def _approved(self, slot: Slot) -> FieldState | None:
@@ -193,6 +195,14 @@ class Lookup:
             slot.name, "unknown", None, None, self.now,
             note=why.reason, route=_route(sources), mentions=why.mentions, choices=why.choices,
         )  # fmt: skip
+
+
+def _is_earlier(segments: tuple[Segment, ...], evidence: Evidence) -> bool:
+    """Whether some of the words belong to an earlier request of the conversation, where requests are numbered."""
+    number = segments[evidence.segment_index].request
+    if any(_is_earlier(segments, part) for part in evidence.parts):
+        return True
+    return number is not None and number != max(s.request for s in segments if s.grounds and s.request is not None)
 
 
 def _route(sources: tuple[Source, ...]) -> Route:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from preflight import FieldRules, ToolRules
 from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.needs import Failed, Need
+from preflight.core.pointer import descend, name_of, nearest
 from preflight.core.policy import ruled, validated
 from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.json_value import confirmation_id
@@ -288,3 +290,46 @@ def test_a_refusal_of_the_schema_ends_the_wait_for_the_trigger() -> None:
 
 def test_a_need_is_known_by_its_hook_and_its_slot() -> None:
     assert Need("h", (), "a").id == ("h", "a")
+
+
+def test_words_of_an_earlier_request_are_carried_and_not_known() -> None:
+    #
+    said = [
+        {"text": "send 500 to bob", "trust": "user", "request": 1},
+        {"text": "do it again", "trust": "user", "request": 2},
+    ]
+    place = {"value": 500, "segment_index": 0, "span": [5, 8]}
+    state = state_of(instruction=said, facts={"extract_from_instruction": place})
+    assert (state.status, state.note) == ("unknown", "carried")
+    assert [mention.matched_text for mention in state.mentions] == ["500"]
+    current = {**place, "segment_index": 1}
+    assert state_of(instruction=said[::-1], facts={"extract_from_instruction": current}).note == "carried"
+    said[0]["request"] = 2
+    assert state_of(instruction=said, facts={"extract_from_instruction": place}).status == "known"
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (("a", 0, "b"), 1),
+        (("a", 1, "b"), UNSET),
+        (("a", -1, "b"), UNSET),
+        (("a", "0", "b"), UNSET),
+        (("a", 0, "c"), UNSET),
+        (("x",), UNSET),
+        (("a", 0, "b", "c"), UNSET),
+        ((), {"a": ({"b": 1},)}),
+    ],
+)
+def test_a_path_leads_to_what_stands_there_or_to_nothing(path: Any, found: Any) -> None:
+    assert descend({"a": ({"b": 1},)}, path) == found
+
+
+def test_a_name_comes_before_its_containers_and_is_escaped_below_the_root() -> None:
+    #
+    table = {"a/b": 1, "r": {"x/y": 2, "z": 3}, "r/z": 4}
+    assert nearest(table, ("a/b",)) == (1, ())
+    assert nearest(table, ("r", "z")) == (4, ())
+    assert nearest(table, ("r", "x/y")) == (table["r"], ("x/y",))
+    assert name_of(("r", "x/y", "~", 0)) == "r/x~1y/~0/0"
+    assert nearest(table, ("n",)) == (UNSET, ())
