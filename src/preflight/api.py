@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 from preflight.clock import SystemClock
 from preflight.core.setup import Setup
 from preflight.errors import CallerError, ConstructionError, InvalidInput
-from preflight.executor import AsyncCall, Call, Executor, never
+from preflight.executor import AsyncCall, Call, Executor, never, unlimited
 from preflight.gate import Given, Ready, Shell
 from preflight.guard import Guard
 from preflight.hooks.protocol import OPTIONAL
@@ -74,10 +74,10 @@ class _Parts:
         self._vault = _vault(options.get("vault"), storage, clock)
         self._secrecy = secrecy = Secrecy(self._vault)
         self._shell = Shell(storage, clock, rules, setup, store_instruction=keep, signer=signer, secrecy=secrecy)
-        recheck = never if services is None else services.recheck
+        recheck, admit = (never, unlimited) if services is None else (services.recheck, services.admission)
         self._took_effect: TookEffect = _unmeasured if services is None else services.took_effect
         self._executor = Executor(
-            storage, clock, limits, lambda: rules().digest, recheck, signer=signer, secrets=secrecy
+            storage, clock, limits, lambda: rules().digest, recheck, admit, signer=signer, secrets=secrecy
         )
         self._questions = Questions(storage, clock, secrecy)
         self._recovery = Recovery(storage, clock, signer)

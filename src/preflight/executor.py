@@ -29,7 +29,7 @@ from preflight.masking import Needles, Path
 from preflight.model.condition import ConditionState
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
-from preflight.ports import Clock, Secrets, Signer, Storage, Stored
+from preflight.ports import Admission, Clock, Secrets, Signer, Storage, Stored
 from preflight.results import Claimed, Executed, Execution, Failed, InDoubt, RefusalCode, Refused, ToolCall
 
 Call = Callable[[ToolCall], object]
@@ -46,6 +46,14 @@ Recheck = Callable[[Record, ConditionState], bool]
 """Checks a condition of a stored decision again; only exactly True says that it holds."""
 
 
+def unlimited(record: Record, passed: list[str]) -> None:
+    """Admit every start: no limits are declared."""
+
+
+Admit = Callable[[Record, list[str]], Admission | None]
+"""Returns how the limits of a start are judged inside it; a limit it would pass is named in the list."""
+
+
 class Executor:
     """Starts recorded decisions, each at most once."""
 
@@ -56,6 +64,7 @@ class Executor:
         limits: Limits,
         rules_digest: Callable[[], str | None],
         recheck: Recheck = never,
+        admission: Admit = unlimited,
         *,
         signer: Signer,
         secrets: Secrets,
@@ -67,6 +76,7 @@ class Executor:
         self._signer = signer
         self._secrets = secrets
         self._recheck = recheck
+        self._admission = admission
         self._storage = storage
         self._clock = clock
         self._limits = limits
@@ -127,9 +137,11 @@ class Executor:
             return self._started_before(record) or Refused("erased", str(fault), record)
         if refusal := self._stale(opened):
             return self._started_before(record) or Refused(*refusal, record)
-        taken = self._storage.claim(self._step(record, "executing", None), signer=self._signer)
+        passed: list[str] = []
+        admission = self._admission(opened, passed)
+        taken = self._storage.claim(self._step(record, "executing", None), signer=self._signer, admit=admission)
         if taken is None:
-            return self._lost(record)
+            return self._lost(record, passed)
         return Claimed(_call_of(opened, self._secrets.paths(record)), taken.record)
 
     def settle(self, claimed: Claimed, result: object) -> Executed | Failed | InDoubt:
@@ -234,7 +246,9 @@ class Executor:
             return Refused("already_started", f"decision `{record.decision_id}` was started before", record)
         return None
 
-    def _lost(self, record: Record) -> Refused:
+    def _lost(self, record: Record, passed: list[str]) -> Refused:
+        if passed:
+            return Refused("limit_reached", f"limit `{passed[0]}` is reached; check the call again", record)
         busy = Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
         return self._started_before(record) or busy
 

@@ -5,35 +5,33 @@ The methods are called through the guard like hooks, with the same time limits a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from decimal import Decimal
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from preflight import members, references
-from preflight.clock import iso, seconds_of
-from preflight.core.pointer import descend
+from preflight.clock import iso
 from preflight.errors import HookError, PreflightError
 from preflight.hooks.protocol import Hook
-from preflight.measuring import Measurer, steps
+from preflight.measuring import Measurer
 from preflight.model.condition import ConditionState
 from preflight.model.evidence import NotGrounded
 from preflight.model.instruction import USER
-from preflight.model.json_value import freeze, is_number, is_object
+from preflight.model.json_value import freeze, is_object
 from preflight.model.record import Record
 from preflight.model.request import Request, Utterance
 from preflight.model.rules import DECISION, ConditionRule, LimitRule, ToolRules
 from preflight.model.slot import Slot
 from preflight.model.tool import Tool
-from preflight.ports import Clock, Query, Storage
+from preflight.ports import Admission, Clock, Storage
 from preflight.rulebook import RuleSource
 from preflight.rules import Conditions, Inputs, needs, provider_conditions
 from preflight.rules.labels import Unreadable
 from preflight.secrecy import covered
+from preflight.tallies import admits, amount, started, used, window_start, within
 
 Rule = ConditionRule | LimitRule
 Outcome = dict[str, object]
-_MOST_RECORDS = 100_000
 _UNREACHABLE = (PreflightError, OSError, ValueError, KeyError)
 """What a measurement that cannot be had raises; anything else is a defect and fails the hook."""
 
@@ -208,6 +206,11 @@ class Services:
         if is_object(given) and given.get("valid") is True and "value" in given:  # R-15
             return dict(given), None
         measure = request.rules.measures.get(name)
+        limit = next((rule for rule in request.rules.limits if rule.id == name), None)
+        if measure is None and limit is not None:
+            total = used(limit, started(limit, request, self._storage))
+            value = int(total) if total == total.to_integral_value() else float(total)
+            return {"valid": True, "value": value, "by": f"limit {name}"}, None
         if measure is None:
             return None, f"no measure is called `{name}`"
         try:
@@ -221,35 +224,32 @@ class Services:
             rule.field
         ):  # R-78: it would open every record of the window
             return {"state": "unknown", "note": "a limit cannot add up a field that is secret", "broken": True}
-        here = self._amount(rule, arguments)
+        here = amount(rule, arguments)
         if here is None:
             return {"state": "unknown", "missing": (f"args.{rule.field}",), "broken": False}
-        total = here + sum(self._started(rule, request), Decimal(0))
-        state = "met" if total <= Decimal(repr(rule.at_most)) else "unmet"
-        return {"state": state, "note": f"{total} of at most {rule.at_most}"}
+        total = here + used(rule, started(rule, request, self._storage))
+        note = f"{total} of at most {rule.at_most}"
+        return {"state": "met" if within(rule, total) else "unmet", "note": note}
 
-    def _started(self, rule: LimitRule, request: Request) -> list[Decimal]:
-        since = iso(seconds_of(request.utterance.now) - rule.window_seconds)
-        failed = {r.decision_id for r in self._steps(rule, request, "failed", since)}
-        amounts = (
-            self._amount(rule, arguments)
-            for r in self._steps(rule, request, "executing", since)
-            if r.decision_id not in failed and is_object(arguments := freeze(r.call_arguments or {}, "arguments"))
-        )
-        return [amount for amount in amounts if amount is not None]
+    def admission(self, record: Record, passed: list[str]) -> Admission | None:
+        """Return how the limits of a call are judged inside its start, or None where it has none (R-66).
 
-    def _steps(self, rule: LimitRule, request: Request, state: str, since: str) -> list[Record]:
-        user = request.user_id if rule.per == "user" else None
-        query = Query(tool=request.tool.name, decision=state, user_id=user, since=since, limit=_MOST_RECORDS)
-        found = (stored.record for stored in self._storage.find(query))
-        tenant, server = request.scope.tenant, request.tool.server
-        return [r for r in found if r.scope.tenant == tenant and r.tool is not None and r.tool.server == server]
+        A limit that the start would pass is named in `passed`: of two calls that fit only one at a time,
+        exactly one starts.
+        """
+        request = self._as_request(record)
+        limits = request.rules.limits if request is not None else ()
+        if request is None or not limits:
+            return None
+        now = request.utterance.now
 
-    def _amount(self, rule: LimitRule, arguments: Mapping[str, object]) -> Decimal | None:
-        if rule.kind == "count":
-            return Decimal(1)
-        value = descend(arguments, steps(f"/{rule.field}"))
-        return Decimal(repr(value)) if is_number(value) else None
+        def judge(starts: Iterator[Record]) -> bool:
+            limit = admits(limits, record, now, starts)
+            if limit is not None:
+                passed.append(limit)
+            return limit is None
+
+        return Admission(since=min(window_start(rule, now) for rule in limits), judge=judge)
 
 
 def _unreadable(number: int, label: Unreadable) -> ConditionRule:

@@ -90,7 +90,7 @@ def _all_clear(found: Findings, phase: Phase | None) -> bool:
     """Whether nothing at all is open: the ordinary way of a call that runs."""
     if phase != "at_trigger" or found.conditions or found.payload_errors or found.walked.branches:
         return False
-    return not unknown_states(found.walked) and all([item.status == "verified" for item in found.items or ()])
+    return not unknown_states(found.walked) and all(item.status == "verified" for item in found.items or ())
 
 
 def unmet_conditions(conditions: tuple[ConditionState, ...]) -> tuple[UnmetCondition, ...]:
