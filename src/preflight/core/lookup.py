@@ -1,4 +1,7 @@
-"""Step 4, lookup: a slot's value is looked up at five sources, in one order, and never made (R-40 to R-46)."""
+"""Step 4, lookup: a slot's value is looked up at five sources, in one order, and never made (R-40 to R-46).
+
+Unknown is what is left when every source was looked at; nobody says it, least of all the model (R-2).
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,7 @@ class Lookup:
         return self._known(slot, place.value, "instruction", evidence=evidence)
 
     def _approved(self, slot: Slot) -> FieldState | None:
-        """Text that the model may write is known once the user approved exactly it, as shown (R-57)."""
+        """Text that the model may write is known once the user approved exactly it, as shown (R-38, R-57)."""
         if slot.claim is UNSET:
             return None
         if self.rules.field(slot.name).unconfirmed == "allow":  # waived by the adopter's own rule
