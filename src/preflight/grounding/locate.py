@@ -18,6 +18,7 @@ from preflight.grounding.field import Field, compile_field
 from preflight.grounding.findings import NOTHING_RECORDED, Context, Role, Target
 from preflight.grounding.leaves import leaves, packed, split_items, together
 from preflight.grounding.lookup import look_up
+from preflight.grounding.matching import claimed_spans, overlap
 from preflight.grounding.place import Place
 from preflight.grounding.quantities import unit_after
 from preflight.grounding.quoting import own_words
@@ -161,16 +162,16 @@ def _read(segments: Sequence[Segment], located: Located, field: Field, context: 
                 found.normaliser in ("number", "percent") or "ambiguous" not in found.flags
             )
             if found.normaliser == "number":
-                usable = usable and _whole_number(places[0].index.text, start, end, located.value)
+                usable = usable and _whole_number(places[0].index.text, end, located.value)
             if usable and (found.start, found.end) == (start, end):
                 quote = places[0].index.text[located.start : located.end]
                 return msgspec.structs.replace(found, start=located.start, end=located.end, matched_text=quote)
     return None
 
 
-def _whole_number(text: str, start: int, end: int, value: object) -> bool:
-    """An id of digits has no unit; any other number is whole when the index has it at this span (R-52)."""
-    return not isinstance(value, str) or bounded(text, start, end)
+def _whole_number(text: str, end: int, value: object) -> bool:
+    """An id of digits has no letter behind it; other numbers are whole where the index has them (R-52)."""
+    return not (isinstance(value, str) and text[end : end + 1].isalnum())
 
 
 def _spans(place: Place, located: Located) -> list[tuple[int, int]]:
@@ -228,7 +229,7 @@ def _moment(segments: Sequence[Segment], located: Located, target: Target, conte
 
 
 def _overlap(one: Evidence, other: Evidence) -> bool:
-    return one.segment_index == other.segment_index and one.start < other.end and other.start < one.end
+    return any(overlap(mine, theirs) for mine in claimed_spans(one) for theirs in claimed_spans(other))
 
 
 def _evidence(located: Located, quote: str, normaliser: str, canonical: str) -> Evidence:

@@ -61,11 +61,12 @@ def _holders(
         if (
             option is not None
             and other != leaf
-            and any(_overlap(mine, theirs) for mine in spans for theirs in candidates[other][option])
+            and any(overlap(mine, theirs) for mine in spans for theirs in candidates[other][option])
         ):
             found.append(other)
     return found
 
 
-def _overlap(one: Span, other: Span) -> bool:
+def overlap(one: Span, other: Span) -> bool:
+    """Whether two stretches share a code point."""
     return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]

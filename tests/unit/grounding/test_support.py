@@ -180,3 +180,17 @@ def test_a_derived_value_is_supported_only_where_the_field_may_be_derived() -> N
     assert at(*where, role="target") is None
     assert at(*where, role="target", hints={"x-grounding": "derived"}) is not None
     assert at(*where, hints={"x-grounding": "stated"}) is None
+
+
+def test_the_days_of_a_range_replay_inside_an_object() -> None:
+    segments = [Segment("from April 1st to April 30th, 2023", "user")]
+    period = {"start": "2023-04-01", "end": "2023-04-30"}
+    schema = {"type": "object", "properties": dict.fromkeys(period, cases.DATE)}
+    evidence = ground_call(segments, [Target("period", schema, period)], CONTEXT)["period"].evidence
+    assert evidence is not None
+    assert support(segments, located_from(evidence, period), schema, CONTEXT) is not None
+
+
+def test_digits_as_a_string_stand_before_a_hyphen_and_not_before_a_letter() -> None:
+    assert at("a 3-star hotel", "3", "3") is not None
+    assert at("a 3km walk", "3", "3") is None
