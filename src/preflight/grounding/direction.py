@@ -26,6 +26,7 @@ _CHANGED = re.compile(
     r"[^.;!?\n]{0,40}\bfrom\s(?:the )?$",
     re.IGNORECASE,
 )
+_CHANGE = re.compile(r"chang|updat|rais|lower|increas|reduc|switch|reschedul|postpon|correct", re.IGNORECASE)
 _PAIR, _BEFORE = 80, 24
 
 
@@ -54,6 +55,8 @@ def wrong_end(field: Field, found: Evidence, place: Place) -> bool:
 def changed_from(field: Field, found: Evidence, place: Place) -> bool:
     """Whether the mention is the old value of `change it from 500 to 400`."""
     if not _FROM.isdisjoint(field.words) or not {"old", "current", "previous"}.isdisjoint(field.words):
+        return False
+    if not place.index.has_near(_CHANGE, found.start - _PAIR, found.start):
         return False
     text = place.index.text
     before = text[max(0, found.start - _PAIR) : found.start]

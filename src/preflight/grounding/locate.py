@@ -63,15 +63,18 @@ def support(
 
 
 def _as_written(segments: Sequence[Segment], located: Located) -> Evidence | None:
-    """A string that stands there to the letter, between spaces: no schema changes how it reads."""
-    value = located.value
-    if type(value) is not str or not value.isascii() or located.pointer:
+    """A string or a whole number that stands there to the letter, between spaces: no schema changes how it reads."""
+    value, start, end = located.value, located.start, located.end
+    kind = type(value)
+    if (kind is not str and kind is not int) or located.pointer:
         return None
-    text = _text(segments, located)
-    if text is None or text[located.start : located.end] != value:
+    written = str(value)
+    text = _text(segments, located) if written.isascii() else None
+    if text is None or text[start:end] != written or own_words(text)[start:end] != written:
         return None
-    plain = bounded(text, located.start, located.end) and own_words(text)[located.start : located.end] == value
-    return _evidence(located, value, "exact", value) if plain else None
+    if kind is int:
+        return _evidence(located, written, "number", written) if _stands_alone(text, start, end) else None
+    return _evidence(located, written, "exact", written) if bounded(text, start, end) else None
 
 
 def _field(target: Target) -> Field:
