@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from heapq import merge
 from itertools import islice
 
 from preflight import codec
@@ -13,7 +15,7 @@ from preflight.errors import InvalidInput, StorageError
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record, RecordState
 from preflight.model.request import Scope
-from preflight.ports import Admission, LogHead, Query, RawRecord, Signer, Stored
+from preflight.ports import Admission, Grave, LogHead, Query, RawRecord, Signer, Stored
 from preflight.storage.entry import check_way, encode, instant, make_entry
 from preflight.storage.matching import matcher
 
@@ -35,6 +37,8 @@ class MemoryStorage:
         self._chains: dict[str, list[Stored]] = {}
         self._running: dict[str, tuple[Scope, str]] = {}
         self._heads: dict[tuple[Scope, str], str] = {}
+        self._buried: list[RawRecord] = []
+        self._tombstones: list[bytes] = []
         self._questions: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {}
         self._meanings: dict[_Key, tuple[str, str]] = {}
@@ -106,29 +110,47 @@ class MemoryStorage:
 
     def scan(self, after: int = 0) -> Iterator[Stored]:
         """Yield every record after a place, in the order of the log."""
-        place = max(after, 0)
         while True:
             with self._opened():
-                if place >= len(self._log):
+                at = bisect_right(self._log, after, key=lambda stored: stored.seq)
+                if at >= len(self._log):
                     return
-                stored = self._log[place]
+                stored = self._log[at]
             yield stored
-            place += 1
+            after = stored.seq
 
     def raw_scan(self, after: int = 0) -> Iterator[RawRecord]:
         """Yield what `scan` yields, undecoded and unchecked."""
-        for stored in self.scan(after):
-            record = stored.record
-            yield RawRecord(
-                stored.seq, record.record_id, record.decision_id, record.execution_decision, record.scope.tenant,
-                record.scope.conversation, record.key, stored.body, stored.digest, record.previous_digest, stored.seal,
-            )  # fmt: skip
+        buried = iter(sorted(raw for raw in self._buried if raw.seq > after))
+        yield from merge(buried, map(_raw, self.scan(after)), key=lambda raw: raw.seq)
+
+    def bury(self, graves: Sequence[Grave], tombstone: bytes) -> None:
+        """Remove records with their questions and answers, and keep the tombstone."""
+        seqs = {grave.seq for grave in graves}
+        with self._opened():
+            gone = [stored for stored in self._log if stored.seq in seqs]
+            if len(gone) != len(seqs) or any(s.digest in self._heads.values() for s in gone):
+                raise StorageError("only a record that others follow under its key is buried")
+            self._tombstones.append(tombstone)
+            self._buried += [_raw(stored)._replace(body=b"", seal=None) for stored in gone]
+            self._log = [stored for stored in self._log if stored.seq not in seqs]
+            for stored in gone:
+                del self._by_id[stored.record.record_id]
+                self._chains[stored.record.decision_id].remove(stored)
+            for grave in graves:
+                self._questions.pop(grave.question_id or "", None)
+                self._answers.pop(grave.question_id or "", None)
+
+    def tombstones(self) -> list[bytes]:
+        """Return every tombstone, oldest first."""
+        with self._opened():
+            return list(self._tombstones)
 
     def head(self) -> LogHead:
         """Return where the log ends."""
         with self._opened():
-            count = len(self._log)
-            return LogHead(count, count, self._log[-1].digest if count else None)
+            last = self._log[-1] if self._log else None  # the newest record is never removed
+            return LogHead(last.seq, last.seq, last.digest) if last else LogHead(0, 0, None)
 
     def unfinished(self) -> list[Stored]:
         """Return the records that wait for an outcome or a settlement, oldest first."""
@@ -242,7 +264,8 @@ class MemoryStorage:
     def _store(self, record: Record, signer: Signer | None) -> Stored:
         instant(record.timestamp, "timestamp")
         entry = make_entry(record, self._heads.get((record.scope, record.key)), signer)
-        stored = Stored(len(self._log) + 1, codec.decode_record(entry.body), entry.body, entry.digest, entry.seal)
+        place = self._log[-1].seq + 1 if self._log else 1
+        stored = Stored(place, codec.decode_record(entry.body), entry.body, entry.digest, entry.seal)
         self._log.append(stored)
         self._by_id[record.record_id] = stored
         self._chains.setdefault(record.decision_id, []).append(stored)
@@ -257,6 +280,14 @@ class MemoryStorage:
     def _latest(self, wanted: Callable[[Record], bool]) -> Stored | None:
         with self._opened():
             return next((stored for stored in reversed(self._log) if wanted(stored.record)), None)
+
+
+def _raw(stored: Stored) -> RawRecord:
+    record = stored.record
+    return RawRecord(
+        stored.seq, record.record_id, record.decision_id, record.execution_decision, record.scope.tenant,
+        record.scope.conversation, record.key, stored.body, stored.digest, record.previous_digest, stored.seal,
+    )  # fmt: skip
 
 
 def _same_step(one: Record, other: Record) -> bool:

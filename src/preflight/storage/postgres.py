@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from preflight.core import lifecycle
 from preflight.errors import StorageError
 from preflight.model.record import Record
-from preflight.ports import Admission, Query, Signer, Stored
+from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import statements
+from preflight.storage.burial import burying
 from preflight.storage.entry import Entry, Heads, check_way, columns, instant, lock_number, make_entry
 from preflight.storage.postgres_audit import search
 from preflight.storage.postgres_pool import Connection, PostgresPool, escape, rows
@@ -103,6 +104,18 @@ class PostgresStorage(SqlStorage):
             if len(page) < _PAGE:
                 return
             before, left = page[-1].seq, left - len(page)
+
+    def bury(self, graves: Sequence[Grave], tombstone: bytes) -> None:
+        """Remove records durably; only the owner of the schema may, and `VACUUM` then frees where they stood."""
+        steps = list(burying(graves, tombstone, ("slot",)))
+
+        def work(db: Connection) -> None:
+            with db.transaction():
+                for statement, wanted in steps:
+                    rows(db, statement, wanted)
+            db.execute(_FLUSH)
+
+        self._pool.run("write", work)
 
     def close(self) -> None:
         """Release the connections; further calls raise StorageError, a second close does nothing."""

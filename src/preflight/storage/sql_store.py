@@ -18,7 +18,7 @@ from preflight.model.question import Answer, Question
 from preflight.model.record import Outcome, Record, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.ports import LogHead, RawRecord, Seal, Stored
-from preflight.storage import statements
+from preflight.storage import burial, statements
 from preflight.storage.entry import encode, instant
 
 Durability = Literal["effects", "always"]
@@ -91,6 +91,10 @@ class SqlStorage(ABC):
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]
+
+    def tombstones(self) -> list[bytes]:
+        """Return every tombstone, oldest first."""
+        return [body for (body,) in self._read(burial.TOMBSTONES, {})]
 
     def head(self) -> LogHead:
         """Return where the log ends."""

@@ -38,13 +38,18 @@ WHERE unfinished = 1 AND NOT EXISTS (
 ) ORDER BY seq
 """
 SCAN = f"SELECT {_RECORD} FROM record WHERE seq > :after ORDER BY seq LIMIT :page"
-RAW_SCAN = """
-SELECT seq, record_id, decision_id, state, tenant, conversation, action_key, body, digest, previous_digest,
-       key_id, signature
-FROM record WHERE seq > :after ORDER BY seq LIMIT :page
+_RAW = """
+seq, record_id, decision_id, state, tenant, conversation, action_key, body, digest, previous_digest, key_id, signature
+"""
+# what retention removed stands in `buried`, with an empty body
+RAW_SCAN = f"""
+SELECT {_RAW} FROM record WHERE seq > :after UNION ALL SELECT {_RAW} FROM buried WHERE seq > :after
+ORDER BY seq LIMIT :page
 """
 HEAD = """
-SELECT count(*), coalesce(max(seq), 0), (SELECT digest FROM record ORDER BY seq DESC LIMIT 1) FROM record
+SELECT count(*) + (SELECT count(*) FROM buried), coalesce(max(seq), 0),
+       (SELECT digest FROM record ORDER BY seq DESC LIMIT 1)
+FROM record
 """
 
 # What a claim is judged by. Only the newest start under a key can be without an outcome: no later one was

@@ -39,7 +39,7 @@ DO $$
 DECLARE
     name TEXT;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['record', 'slot', 'question', 'answer', 'meaning'] LOOP
+    FOREACH name IN ARRAY ARRAY['record', 'slot', 'question', 'answer', 'meaning', 'buried', 'tombstone'] LOOP
         IF NOT EXISTS (
             SELECT 1 FROM pg_policies WHERE schemaname = 'preflight' AND tablename = name AND policyname = 'every_tenant'
         ) THEN
