@@ -13,8 +13,8 @@ from tests.acceptance.requests import complete, transfer
 from tests.acceptance.terminal import ROOT, Shell
 
 COMMANDS = [
-    "check", "execute", "in-doubt", "settle", "pending", "answer", "audit", "explain", "learn", "forget", "learned",
-    "conformance", "demo", "doctor",
+    "check", "execute", "in-doubt", "settle", "pending", "answer", "explain", "learn", "forget", "learned", "ground",
+    "conformance", "demo", "doctor", "audit",
 ]  # fmt: skip
 
 

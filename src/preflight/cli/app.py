@@ -16,6 +16,7 @@ from preflight.cli import (
     checking,
     doctoring,
     executing,
+    grounding,
     keys,
     meanings,
     playing,
@@ -40,7 +41,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for group in (
-    checking, executing, recovering, answering, auditing, keys, meanings, ruling, tools, vectors, playing, doctoring,
+    checking, executing, recovering, answering, auditing, keys, meanings, ruling, grounding, tools, vectors, playing,
+    doctoring,
 ):  # fmt: skip
     group.register(app)
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UnsetType
+
+from preflight.model.evidence import Evidence
+from preflight.model.instruction import Segment
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.slot import FieldState
 from preflight.render.changes import would_have_changed
 from preflight.render.phrases import DECISIONS, ROUTES, source_words, why_unknown
+from preflight.render.reading import near, readings
 from preflight.render.record import (
     all_fields,
     checklist_lines,
@@ -18,9 +23,9 @@ from preflight.render.record import (
     tool_words,
     words_lines,
 )
-from preflight.render.styled import Block, Line, Piece, Table, labelled, line
-from preflight.render.visible import code_points, quoted, value_text, visible
-from preflight.render.words import leaves
+from preflight.render.styled import Block, Line, Piece, Table, indented, labelled, line
+from preflight.render.visible import quoted, value_text, visible
+from preflight.render.words import marked, places
 
 
 def explanation(
@@ -34,7 +39,7 @@ def explanation(
     blocks: list[Block] = [_verdict(steps), headline(record), line(), *_path(record), *words_lines(record)]
     if fields := all_fields(record):
         blocks += [line(), Table(("slot", "state", "value", "source", "evidence"), tuple(map(_row, fields)))]
-        blocks += [line_ for field in fields for line_ in _mentions(field)]
+        blocks += [line_ for field in fields for line_ in _mentions(field, record)]
     blocks += [
         *checklist_lines(record.user_checklist or ()),
         *condition_lines(record.conditions),
@@ -95,22 +100,26 @@ def _row(field: FieldState) -> tuple[Line, ...]:
 
 
 def _evidence(field: FieldState) -> str:
-    evidence = field.evidence
-    if evidence is None:
-        return ""
-    texts = [f"{quoted(leaf.matched_text)} read as {leaf.normaliser.replace('_', ' ')}" for leaf in leaves(evidence)]
-    also = "; also in text the user did not write" if "also_untrusted" in evidence.flags else ""
-    return ", ".join(texts) + (f" ({evidence.rule})" if evidence.rule else "") + also
+    return ", ".join(readings(field.evidence)) if field.evidence is not None else ""
 
 
-def _mentions(field: FieldState) -> list[Line]:
-    """Return the user's own words that came near; never what the model proposed."""
-    lines = []
+def _mentions(field: FieldState, record: Record) -> list[Line]:
+    """Return the user's own words that came near, where they stand; never what the model proposed."""
+    lines: list[Line] = []
     for mention in field.mentions:
-        points = code_points(mention.matched_text) if "confusable" in mention.flags else ""
-        near = f"near {visible(field.name)}: the user wrote {quoted(mention.matched_text)}"
-        lines.append(line(f"  {near}" + (f" ({points})" if points else ""), "dim"))
+        lines.append(line(f"  near {visible(field.name)}: the user wrote {near(mention)}", "dim"))
+        if segment := _segment(mention, record):
+            lines += [indented(shown, 4) for shown in marked(segment.text, places(mention))]
     return lines
+
+
+def _segment(mention: Evidence, record: Record) -> Segment | None:
+    """Return the user's segment where the words stand, if the record keeps it (R-71)."""
+    segments = record.instruction
+    if isinstance(segments, UnsetType) or mention.segment_index >= len(segments):
+        return None
+    segment = segments[mention.segment_index]
+    return segment if segment.grounds and 0 <= mention.start < mention.end <= len(segment.text) else None
 
 
 def _asked(record: Record, question: Question | None, answers: Sequence[Answer]) -> list[Line]:

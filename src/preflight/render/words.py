@@ -39,12 +39,14 @@ def said(segments: Sequence[Segment], fields: Sequence[FieldState]) -> list[Line
 
 
 def _marks(field: FieldState, segment: int) -> list[Mark]:
-    if field.evidence is None:
-        return []
+    return places(field.evidence, field.name, segment) if field.evidence is not None else []
+
+
+def places(evidence: Evidence, name: str = "", segment: int | None = None) -> list[Mark]:
+    """Return what to mark of a segment for a value, leaf by leaf; of the evidence's own segment unless one is named."""
+    at = evidence.segment_index if segment is None else segment
     return [
-        Mark(place.start, place.end, f"{field.name}{place.pointer}")
-        for place in leaves(field.evidence)
-        if place.segment_index == segment
+        Mark(leaf.start, leaf.end, f"{name}{leaf.pointer}") for leaf in leaves(evidence) if leaf.segment_index == at
     ]
 
 
