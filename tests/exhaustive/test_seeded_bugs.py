@@ -266,7 +266,7 @@ def findings(slot: Any, item: Any, condition: str, *, valid: bool) -> verdict.Fi
     route: Any = condition if condition in ROUTES else None
     conditions = () if condition == "none" else (ConditionState("c", "user", status, "", route=route),)
     walked = Walked(fields=(field,))
-    return verdict.Findings(walked, (state,), conditions, () if valid else ("wrong",))
+    return verdict.Findings(walked, verdict.unknown_states(walked), (state,), conditions, () if valid else ("wrong",))
 
 
 def test_the_value_gate_decides_in_the_order_of_r30() -> None:

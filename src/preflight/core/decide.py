@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-import msgspec
-
 from preflight.core import checklist, conditions, tool_gate, verdict
 from preflight.core import fixed as fixed_checklist
 from preflight.core.checklist import Item
@@ -111,18 +109,18 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
         walked = end.value
     if walked.unsupported is not None:
         return run.schema_unsupported(walked.unsupported)
-    run.walked = walked
 
-    if run.phase == "at_instruction" and not verdict.blocking(walked, run.phase) and not walked.branches:
-        return (yield from _deferring(run))
+    unknown = verdict.unknown_states(walked)
+    if run.phase == "at_instruction" and not verdict.blocking(unknown, run.phase) and not walked.branches:
+        return (yield from _deferring(run, Findings(walked, unknown, None)))
     states: tuple[ItemState, ...] | None = None
     held: tuple[ConditionState, ...] = ()
     if run.phase == "at_trigger":  # R-29: conditions are not checked before
         states = yield from checklist.verify(items, request)
         held = yield from _conditions(run, walked)
-    settled_all = not verdict.unknown_states(walked) and not walked.branches
-    errors = plan.validate(walked.arguments) if settled_all else ()  # R-28
-    return (yield from _rendered(run, run.judged(Findings(walked, states, held, errors))))
+    errors = () if unknown or walked.branches else plan.validate(walked.arguments)  # R-28
+    decision = run.judged(Findings(walked, unknown, states, held, errors))
+    return decision if "format_reason" not in setup.hooks else (yield from _worded(run, decision))
 
 
 def _reading(run: Run) -> Decision:
@@ -153,22 +151,17 @@ def _conditions(run: Run, walked: Walked) -> Generator[Need, object, tuple[Condi
     return (*(yield from conditions.check(request, walked)), *unread)
 
 
-def _deferring(run: Run) -> Path:
+def _deferring(run: Run, found: Findings) -> Path:
     """Everything the user can say now is settled: the run waits for its trigger (R-29, R-80)."""
     kept: object = None
     if "build_deferred_input" in run.setup.hooks:
-        fields = run.walked.fields if run.walked else ()
-        kept = yield Need("build_deferred_input", (run.request, run.fixed, fields))
+        kept = yield Need("build_deferred_input", (run.request, run.fixed, found.walked.fields))
         if type(kept) is Failed:
             return run.hook_failed("hook_failed", BrokenHook("build_deferred_input", kept.fault))
-    return (yield from _rendered(run, run.deferred(kept)))
+    decision = run.deferred(found, kept)
+    return decision if "format_reason" not in run.setup.hooks else (yield from _worded(run, decision))
 
 
-def _rendered(run: Run, decision: Decision) -> Path:
+def _worded(run: Run, decision: Decision) -> Path:
     """Let the adopter word the reason; a wording that fails leaves ours."""
-    if "format_reason" not in run.setup.hooks:
-        return decision
-    # a copy: what the hook does to the arguments it is shown changes no call (R-101)
-    shown = msgspec.structs.replace(decision, call_arguments=thaw(decision.call_arguments))
-    worded = yield Need("format_reason", (shown,))
-    return run.worded(decision, worded)
+    return run.worded(decision, (yield Need("format_reason", (decision,))))

@@ -97,9 +97,11 @@ class Lookup:
     def _said(self, slot: Slot, named: object) -> FieldState | NotGrounded:
         if type(named) is NotGrounded:
             return self._approved(slot) or named if named.reason == NEEDS_CONFIRMATION else named
-        if type(named) is Failed or not (named is None or isinstance(named, Mapping | Located)):
+        if named is None:
+            return NOTHING
+        if type(named) is not Located and not is_object(named):  # it raised, or returned garbage (R-43)
             return self._failed(slot, "extract_from_instruction")
-        place = None if named is None else located(named)
+        place = located(named)
         if place is None:
             return NOTHING
         # R-12: without segments there is nowhere a value could stand
@@ -203,6 +205,8 @@ class Lookup:
 def _is_earlier(segments: tuple[Segment, ...], evidence: Evidence) -> bool:
     """Whether some of the words belong to an earlier request of the conversation, where requests are numbered."""
     number = segments[evidence.segment_index].request
+    if number is None and not evidence.parts:
+        return False
     if any(_is_earlier(segments, part) for part in evidence.parts):
         return True
     return number is not None and number != max(s.request for s in segments if s.grounds and s.request is not None)

@@ -9,9 +9,8 @@ from msgspec import UNSET
 
 from preflight.core.fixed import BrokenHook, intent_fingerprint
 from preflight.core.needs import Failed
-from preflight.core.schema import Walked
 from preflight.core.setup import Setup
-from preflight.core.verdict import Findings, judge, unknown_states, unmet_conditions
+from preflight.core.verdict import Findings, judge
 from preflight.core.wording import message_for, reason_of
 from preflight.errors import describe
 from preflight.model.checklist import Fixed, Match, Phase
@@ -23,7 +22,7 @@ from preflight.model.slot import DroppedClaim, Unsupported
 class Run:
     """What is known so far in one run; each method ends it in a decision that says just that."""
 
-    __slots__ = ("action_key", "fixed", "notes", "notices", "phase", "request", "setup", "walked")
+    __slots__ = ("action_key", "fixed", "notes", "notices", "phase", "request", "setup")
 
     def __init__(self, request: Request, setup: Setup) -> None:
         """Begin a run: nothing is settled."""
@@ -34,7 +33,6 @@ class Run:
         self.action_key: str | None = None
         self.notes = ""
         self.notices: tuple[str, ...] = ()
-        self.walked: Walked | None = None
 
     def matched(self, match: Match) -> None:
         """Write the tool gate's answer into the fixed checklist, on both paths (R-25)."""
@@ -117,7 +115,6 @@ class Run:
     def internal_error(self, fault: BaseException) -> Decision:
         """Hold: an unforeseen fault; its text is for the logs (R-31)."""
         diag = Diagnostics(fault=describe(fault))
-        self.walked = None
         return self._stopped("hold", Gate(kind="internal_error", route="definition_repair", diag=diag))
 
     # after the lookup
@@ -129,10 +126,9 @@ class Run:
         arguments = found.walked.arguments if decision == "execute" else None
         return self._looked_up(decision, gate, found, arguments)
 
-    def deferred(self, kept: object) -> Decision:
+    def deferred(self, found: Findings, kept: object) -> Decision:
         """Wait for the trigger with what the user said (R-29)."""
-        assert self.walked is not None  # noqa: S101  the lookup ran
-        return self._looked_up("deferred", None, Findings(self.walked, None), None, kept)
+        return self._looked_up("deferred", None, found, None, kept)
 
     def worded(self, decision: Decision, reason: object) -> Decision:
         """Put the adopter's wording in place of ours when it is one."""
@@ -155,8 +151,8 @@ class Run:
             fields=walked.fields,
             advisory_notes=self.notes,
             user_checklist=items,
-            unknown_count=len(unknown_states(walked)),
-            unverified_checklist_count=None if items is None else sum(i.status != "verified" for i in items),
+            unknown_count=len(found.unknown),
+            unverified_checklist_count=None if items is None else len([i for i in items if i.status != "verified"]),
             gate=gate,
             execution_decision=decision,
             reason=reason_of(gate, decision),
@@ -165,7 +161,7 @@ class Run:
             allowed_claims=walked.allowed,
             conditions=found.conditions,
             notices=self.notices,
-            unmet=unmet_conditions(found.conditions),
+            unmet=gate.unmet if gate is not None else (),
             call_arguments=arguments,
             deferred_input=deferred_input,
         )

@@ -23,9 +23,10 @@ from preflight.model.slot import FieldState, Route
 
 
 class Findings(msgspec.Struct, frozen=True, gc=False):
-    """Everything the value gate decides from."""
+    """Everything the value gate decides from; `unknown` are the slots of `walked` that are not confirmed."""
 
     walked: Walked
+    unknown: list[FieldState]
     items: tuple[ItemState, ...] | None
     conditions: tuple[ConditionState, ...] = ()
     payload_errors: tuple[str, ...] = ()
@@ -37,9 +38,8 @@ def unknown_states(walked: Walked) -> list[FieldState]:
     return [state for state in states if state.status == "unknown"]
 
 
-def blocking(walked: Walked, phase: Phase | None) -> list[FieldState]:
+def blocking(unknown: list[FieldState], phase: Phase | None) -> list[FieldState]:
     """Return what may not stay open: before the trigger, a pending slot may (R-29, R-82)."""
-    unknown = unknown_states(walked)
     if phase == "at_instruction":
         return [state for state in unknown if not state.pending_at_trigger]
     return unknown
@@ -54,7 +54,7 @@ def judge(
     """
     if _all_clear(found, phase):
         return "execute", ALL_CLEAR
-    unknown = tuple([UnknownField(s.name, s.note, s.route) for s in blocking(found.walked, phase)])
+    unknown = tuple([UnknownField(s.name, s.note, s.route) for s in blocking(found.unknown, phase)])
     unverified = tuple([UnverifiedItem(i.id, i.note, i.route) for i in found.items or () if i.status != "verified"])
     branches = tuple([BranchQuestion(b.at, b.kind, b.options) for b in found.walked.branches])
     unmet = unmet_conditions(found.conditions)
@@ -90,7 +90,7 @@ def _all_clear(found: Findings, phase: Phase | None) -> bool:
     """Whether nothing at all is open: the ordinary way of a call that runs."""
     if phase != "at_trigger" or found.conditions or found.payload_errors or found.walked.branches:
         return False
-    return not unknown_states(found.walked) and all(item.status == "verified" for item in found.items or ())
+    return not found.unknown and all(item.status == "verified" for item in found.items or ())
 
 
 def unmet_conditions(conditions: tuple[ConditionState, ...]) -> tuple[UnmetCondition, ...]:

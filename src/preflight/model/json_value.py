@@ -16,6 +16,8 @@ from preflight.limits import DEFAULT, Limits
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 _SCALARS = frozenset({type(None), bool, int, str})
+_BITS_A_DIGIT = 3.3219
+"""Bits that a decimal digit takes: comparing with a power of ten would build that power each time."""
 _ARRAYS = frozenset({list, tuple})
 
 
@@ -33,7 +35,7 @@ def _freeze(value: object, where: str, depth: int, digits: int) -> object:
     if kind in _SCALARS:
         if kind is str:
             _check_text(str(value), where)
-        elif isinstance(value, int) and not -(10**digits) < value < 10**digits:
+        elif isinstance(value, int) and value.bit_length() > digits * _BITS_A_DIGIT:
             raise InvalidInput(where, f"a number of more than {digits} digits", "send it as a string")
         return value
     if isinstance(value, float | Decimal):
