@@ -12,7 +12,7 @@ import pytest
 
 from preflight import Executable, Failed, FieldRules, InDoubt, Preflight, ProviderError, Refused, ToolCall, ToolRules
 from preflight.codec import encode
-from preflight.errors import CallerError, NotExecutable, StorageError
+from preflight.errors import CallerError, Erased, NotExecutable, StorageError
 from preflight.executor import META_KEY, Executor, never
 from preflight.limits import DEFAULT
 from preflight.model.condition import ConditionState
@@ -526,3 +526,20 @@ def test_an_unreadable_result_of_a_call_with_secrets_is_recorded() -> None:
 def test_without_a_way_to_check_again_nothing_is_confirmed() -> None:
     state = ConditionState("c", "provider", "met", "2026-03-01T09:00:00Z")
     assert never(sample_decision("d1"), state) is False
+
+
+def test_secrets_that_were_erased_cannot_be_sent() -> None:
+    rules = {("bank", "transfer"): ToolRules(fields={"to": FieldRules(secret=True)})}
+    made, tool = gate(named={"rules": rules}), Counter()
+    decision = executable(made)
+    made._executor._secrets = Erasing()  # type: ignore[assignment]
+    answer = made.execute_if_ready(decision, tool)
+    assert isinstance(answer, Refused)
+    assert (answer.code, tool.calls) == ("erased", [])
+
+
+class Erasing:
+    """A vault that opens nothing any more."""
+
+    def arguments(self, _record: Any) -> Any:
+        raise Erased("the key was destroyed")

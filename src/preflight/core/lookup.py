@@ -113,10 +113,9 @@ class Lookup:
         )  # fmt: skip
         if evidence is None:
             return NOTHING
-        if evidence.grade in ("weak", "carried"):
-            return NotGrounded(evidence.grade, (evidence,))
-        if _is_earlier(self.request.segments or (), evidence):
-            return NotGrounded("carried", (evidence,))  # said, but not in this request
+        grade = "carried" if _is_earlier(self.request.segments or (), evidence) else evidence.grade
+        if grade not in ("stated", "derived"):
+            return NotGrounded(grade, (evidence,))
         return self._known(slot, place.value, "instruction", evidence=evidence)
 
     def _approved(self, slot: Slot) -> FieldState | None:

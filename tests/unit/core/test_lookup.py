@@ -333,3 +333,19 @@ def test_a_name_comes_before_its_containers_and_is_escaped_below_the_root() -> N
     assert nearest(table, ("r", "x/y")) == (table["r"], ("x/y",))
     assert name_of(("r", "x/y", "~", 0)) == "r/x~1y/~0/0"
     assert nearest(table, ("n",)) == (UNSET, ())
+
+
+@pytest.mark.parametrize(("earlier", "status"), [(None, "known"), (2, "known"), (1, "unknown")])
+def test_a_list_is_carried_when_one_of_its_parts_is(earlier: int | None, status: str) -> None:
+    #
+    said = [
+        {"text": "blue", "trust": "user", "request": earlier},
+        {"text": "buy red", "trust": "user", "request": 2},
+    ]
+    parts = (Located("blue", 0, 0, 4, "/0"), Located("red", 1, 4, 7, "/1"))
+    place = Located(["blue", "red"], 1, 4, 7, "", parts)
+    listed = tool(amount={"type": "array", "items": {"type": "string"}})
+    state = state_of(
+        tool=listed, claims={"amount": ["blue", "red"]}, instruction=said, facts={"extract_from_instruction": place}
+    )
+    assert state.status == status
