@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -113,6 +113,34 @@ class RawRecord(NamedTuple):
     digest: str
     previous_digest: str | None
     seal: Seal | None
+
+
+class Grave(NamedTuple):
+    """A record that retention removes: its place, and the question that it asked, which goes with it."""
+
+    seq: int
+    question_id: str | None = None
+
+
+@runtime_checkable
+class Burying(Protocol):
+    """What a store does for retention, beside `Storage`: the only way in which a record leaves the log (R-71)."""
+
+    def bury(self, graves: Sequence[Grave], tombstone: bytes) -> None:
+        """Remove records with their questions and answers, durably and all at once, and keep the tombstone.
+
+        What stands of them is yielded by `raw_scan` with an empty body. The newest record under a key cannot be
+        removed: StorageError, and nothing is.
+        """
+        ...
+
+    def compact(self) -> None:
+        """Overwrite where removed records stood, as far as the store can: after the last of several burials."""
+        ...
+
+    def tombstones(self) -> list[bytes]:
+        """Return every tombstone, oldest first."""
+        ...
 
 
 class LogHead(msgspec.Struct, frozen=True):

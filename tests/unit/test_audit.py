@@ -308,7 +308,7 @@ def swapped_payload(text: bytes) -> bytes:
 
 def buried(log: Sequence[RawRecord], places: set[int]) -> tuple[list[RawRecord], bytes]:
     entries = tuple(Entry.of(raw) for raw in log if raw.seq in places)
-    text = signed_tombstone(Tombstone(1, NOW, UNKEYED, NOW, entries), RING)
+    text = signed_tombstone(Tombstone(1, NOW, {UNKEYED: 1.0}, entries), RING)
     return [raw._replace(body=b"", seal=None) if raw.seq in places else raw for raw in log], text
 
 
@@ -335,7 +335,7 @@ def test_a_tombstone_covers_only_what_it_names() -> None:
 
 def test_a_forged_tombstone_does_not_count() -> None:
     _, text = buried(LOG, {2})
-    other = signed_tombstone(Tombstone(1, NOW, "a", NOW, ()), Keyring(HmacKey(b"x" * 32)))
+    other = signed_tombstone(Tombstone(1, NOW, {}, ()), Keyring(HmacKey(b"x" * 32)))
     graves, faults = burials([text, other, b"{}", signed_head(head_of(LOG, NOW), RING)], RING)
     assert set(graves) == {2}
     assert len(faults) == 3

@@ -42,12 +42,11 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Tombstone(msgspec.Struct, frozen=True):
-    """The removal of some bodies: when, by which rule of retention, and of which records."""
+    """The removal of some bodies: when, of which records, and how long they were kept (seconds, by action key)."""
 
     format: int
     made_at: str
-    bucket: str
-    older_than: str
+    kept: dict[str, float | None]
     entries: tuple[Entry, ...]
 
 

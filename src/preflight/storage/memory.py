@@ -136,10 +136,13 @@ class MemoryStorage:
             self._log = [stored for stored in self._log if stored.seq not in seqs]
             for stored in gone:
                 del self._by_id[stored.record.record_id]
-                self._chains[stored.record.decision_id].remove(stored)
+                self._chains.pop(stored.record.decision_id, None)
             for grave in graves:
                 self._questions.pop(grave.question_id or "", None)
                 self._answers.pop(grave.question_id or "", None)
+
+    def compact(self) -> None:
+        """Do nothing: what is removed is gone at once."""
 
     def tombstones(self) -> list[bytes]:
         """Return every tombstone, oldest first."""

@@ -29,6 +29,7 @@ _STORE = (
     "%s::text[], %s::text[], %s::text[])"
 )
 _FLUSH = "SELECT preflight.flush()"
+_VACUUM = "VACUUM preflight.record, preflight.slot, preflight.question, preflight.answer"
 _LOCK = "SELECT pg_advisory_xact_lock(%s)"
 
 
@@ -106,7 +107,7 @@ class PostgresStorage(SqlStorage):
             before, left = page[-1].seq, left - len(page)
 
     def bury(self, graves: Sequence[Grave], tombstone: bytes) -> None:
-        """Remove records durably; only the owner of the schema may, and `VACUUM` then frees where they stood."""
+        """Remove records durably; only the owner of the schema may."""
         steps = list(burying(graves, tombstone, ("slot",)))
 
         def work(db: Connection) -> None:
@@ -116,6 +117,10 @@ class PostgresStorage(SqlStorage):
             db.execute(_FLUSH)
 
         self._pool.run("write", work)
+
+    def compact(self) -> None:
+        """Have the server free where removed records stood; its own log and its backups still hold them a while."""
+        self._pool.run("write", lambda db: db.execute(_VACUUM))
 
     def close(self) -> None:
         """Release the connections; further calls raise StorageError, a second close does nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from preflight.errors import StorageError
 from preflight.model.record import Record
 from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import sqlite_audit, statements
-from preflight.storage.burial import Step, burying
+from preflight.storage.burial import burying
 from preflight.storage.entry import COLUMNS, Entry, Heads, check_way, columns, instant, make_entry
 from preflight.storage.matching import matcher
 from preflight.storage.sql_store import Durability, SqlStorage, Wanted, may_follow, place, started
@@ -151,11 +151,24 @@ class SqliteStorage(SqlStorage):
             before, left = page[-1].seq, left - len(page)
 
     def bury(self, graves: Sequence[Grave], tombstone: bytes) -> None:
-        """Remove records durably, and overwrite where they stood."""
+        """Remove records durably."""
         steps = list(burying(graves, tombstone, ("catalogue", "catalogue_slot")))
-        self._file.write(lambda db: _bury(db, steps), durable=True)
-        # what was written before lives on in the write-ahead log, until it is written back and cut off
-        self._file.reading(lambda db: _rows(db, "PRAGMA wal_checkpoint(TRUNCATE)", {}))
+
+        def work(db: apsw.Connection) -> None:
+            for statement, wanted in steps:
+                _rows(db, statement, wanted)
+
+        self._file.write(work, durable=True)
+
+    def compact(self) -> None:
+        """Write the file anew: copies of removed records are left in the unused parts of its pages."""
+
+        def work(db: apsw.Connection) -> None:
+            _rows(db, "VACUUM", {})
+            # what was written before lives on in the write-ahead log, until it is written back and cut off
+            _rows(db, "PRAGMA wal_checkpoint(TRUNCATE)", {})
+
+        self._file.reading(work)
 
     def close(self) -> None:
         """Release the file; further calls raise StorageError, a second close does nothing."""
@@ -179,12 +192,6 @@ def _rows(db: apsw.Connection, statement: str, wanted: Any) -> list[Any]:
 def hinted(statement: str) -> str:
     """Return a shared statement with its hints as SQLite reads them."""
     return re.sub(r"/\*\+ (\w+) \*/", r"INDEXED BY \1", statement)
-
-
-def _bury(db: apsw.Connection, steps: Iterable[Step]) -> None:
-    _rows(db, "PRAGMA secure_delete = ON", {})
-    for statement, wanted in steps:
-        _rows(db, statement, wanted)
 
 
 def _insert(db: apsw.Connection, entry: Entry, row: tuple[Any, ...]) -> Stored | None:
