@@ -1,14 +1,16 @@
 """Processes that write to one store until they are killed; run as a script by the tests beside it.
 
-    python storage_workers.py kill DATABASE KILLS SEED   # prints what was acknowledged, and what was killed
-    python storage_workers.py race DATABASE KEYS         # 8 processes over the same 100 decisions
+    python storage_workers.py kill STORE CALLS KILLS SEED   # prints what was acknowledged, and how many were killed
+    python storage_workers.py race STORE CALLS KEYS         # 8 processes over the same 100 decisions
+    python storage_workers.py limit STORE CALLS ROUNDS      # 8 processes, each with a transfer of 40 where 100 may go
 
 Workers are forked from one parent whose own store is open, as a server's would be. A worker acknowledges
-on a pipe what the store has acknowledged to it, and writes each "call" it makes to a file of its own.
+on a pipe what the store has acknowledged to it, and writes each "call" it makes to the file CALLS.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -20,17 +22,29 @@ from pathlib import Path
 
 from preflight.core import lifecycle
 from preflight.model.record import Record
-from preflight.storage.sqlite import SqliteStorage
+from preflight.ports import Admission, Seal, Storage
+from preflight.storage import open_storage
 from preflight.testing import sample_decision, sample_step
 
-WORKERS = 3
+WORKERS = 8
 SHARED = 200
-RACERS, RACED = 8, 100
+RACED = 100
+LONG_AGO = "2026-01-01T00:00:00Z"
+
+
+class Marks:
+    """A signer of which the test can tell what it signed."""
+
+    def sign(self, body: bytes) -> Seal:
+        return Seal("marks", hashlib.sha256(b"signed " + body).digest())
+
+    def verify(self, body: bytes, seal: Seal) -> None:
+        assert seal == self.sign(body)
 
 
 def call(path: Path, decision_id: str) -> None:
     """Do what must happen once: leave a line where a kill cannot take it back."""
-    log = os.open(path.with_suffix(".calls"), os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
+    log = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
     os.write(log, f"{decision_id}\n".encode())
     os.close(log)
 
@@ -40,33 +54,33 @@ def shared(number: int) -> Record:
     return sample_decision(f"shared-{number}", action_key=f"key {number % 40}")
 
 
-def work_for_ever(path: Path, name: str, acknowledge: int) -> None:
+def work_for_ever(address: str, calls: Path, name: str, acknowledge: int) -> None:
     """Append decisions, start them and some shared ones, finish them; acknowledge each success."""
-    store, chance = SqliteStorage(path), random.Random(name)
+    store, chance, signer = open_storage(address), random.Random(name), Marks()
     for n in range(1_000_000):
         own = sample_decision(f"{name}-{n}", action_key=f"key {chance.randrange(40)}")
-        store.append(own)
+        store.append(own, signer=signer)
         os.write(acknowledge, f"{own.record_id}\n".encode())
         for decision in (own, shared(chance.randrange(SHARED))):
             start = sample_step(decision, "executing", f"{decision.record_id} started by {name}")
-            if store.claim(start) is None:
+            if store.claim(start, signer=signer) is None:
                 continue
             os.write(acknowledge, f"{start.record_id}\n".encode())
-            call(path, decision.record_id)
+            call(calls, decision.record_id)
             end = sample_step(decision, chance.choice(["executed", "failed"]))
-            if store.finish(end) is not None:
+            if store.finish(end, signer=signer) is not None:
                 os.write(acknowledge, f"{end.record_id}\n".encode())
 
 
 class Worker:
     """A forked process and the pipe it acknowledges on."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, address: str, calls: Path, name: str) -> None:
         self.name, self.rest = name, b""
         self.pipe, write = os.pipe()
         self.process = os.fork()
         if self.process == 0:
-            work_for_ever(path, name, write)
+            work_for_ever(address, calls, name, write)
             os._exit(1)
         os.close(write)
 
@@ -85,20 +99,20 @@ class Worker:
         return acknowledged
 
 
-def recover(store: SqliteStorage, dead: str) -> Iterator[str]:
+def recover(store: Storage, dead: str) -> Iterator[str]:
     """Mark what a dead worker left without an outcome, as the program does when it starts again."""
     for stored in store.unfinished():
         if stored.record.record_id.endswith(f" by {dead}"):
             doubt = sample_step(stored.record, "in_doubt", f"{stored.record.decision_id}/in_doubt")
             assert lifecycle.may_follow(stored.record.execution_decision, "in_doubt")
-            if store.finish(doubt) is not None:
+            if store.finish(doubt, signer=Marks()) is not None:
                 yield doubt.record_id
 
 
-def kill_at_random(path: Path, kills: int, seed: str) -> None:
-    store, chance = SqliteStorage(path), random.Random(seed)
-    acknowledged = [store.append(shared(n)).record.record_id for n in range(SHARED)]
-    workers = [Worker(path, f"{seed}.{n}") for n in range(WORKERS)]
+def kill_at_random(address: str, calls: Path, kills: int, seed: str) -> None:
+    store, chance = open_storage(address), random.Random(seed)
+    acknowledged = [store.append(shared(n), signer=Marks()).record.record_id for n in range(SHARED)]
+    workers = [Worker(address, calls, f"{seed}.{n}") for n in range(WORKERS)]
     for n in range(kills):
         # after a number of acknowledgements, so that kills fall everywhere in a worker's round
         wanted, seen = chance.randrange(1, 60), 0
@@ -113,41 +127,79 @@ def kill_at_random(path: Path, kills: int, seed: str) -> None:
         acknowledged += victim.kill()
         if n % 2:  # half of the dead are recovered at once, the others stay in doubt
             acknowledged += recover(store, victim.name)
-        workers.append(Worker(path, f"{seed}.{WORKERS + n}"))
+        workers.append(Worker(address, calls, f"{seed}.{WORKERS + n}"))
     for worker in workers:
         acknowledged += worker.kill()
     print(json.dumps({"acknowledged": acknowledged, "kills": kills + WORKERS}))
 
 
-def race(path: Path, keys: int) -> None:
-    """Start every decision from 8 processes at once and print how often each was started."""
-    store = SqliteStorage(path)
+def together(work: object, count: int) -> int:
+    """Fork `count` processes that do `work(number)` at the same time; return how many ended well."""
+    start_read, start_write = os.pipe()
+    children = []
+    for number in range(count):
+        child = os.fork()
+        if child == 0:
+            os.close(start_write)
+            os.read(start_read, 1)  # returns when the parent closes its end: all at once
+            work(number)  # type: ignore[operator]
+            os._exit(0)
+        children.append(child)
+    os.close(start_write)
+    return sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 for child in children)
+
+
+def race(address: str, calls: Path, keys: int) -> None:
+    """Start every decision from 8 processes at once."""
+    store = open_storage(address)
     decisions = [sample_decision(f"d{n}", action_key=f"key {n % keys}") for n in range(RACED)]
     for decision in decisions:
         store.append(decision)
-    start_read, start_write = os.pipe()
-    result_read, result_write = os.pipe()
-    for name in range(RACERS):
-        if os.fork() == 0:
-            os.close(start_write)
-            os.read(start_read, 1)  # returns when the parent closes its end: all at once
-            mine = SqliteStorage(path, wait_seconds=60)
-            for decision in decisions:
-                if mine.claim(sample_step(decision, "executing", f"{decision.record_id} by {name}")) is not None:
-                    call(path, decision.record_id)
-                    assert mine.finish(sample_step(decision, "executed")) is not None
-            os.write(result_write, b".")
-            os._exit(0)
-    os.close(result_write)
-    os.close(start_write)
-    ended = b""
-    while more := os.read(result_read, RACERS):
-        ended += more
-    print(json.dumps({"ended": len(ended)}))
+
+    def work(name: int) -> None:
+        mine = open_storage(address)
+        for decision in decisions:
+            if mine.claim(sample_step(decision, "executing", f"{decision.record_id} by {name}")) is not None:
+                call(calls, decision.record_id)
+                assert mine.finish(sample_step(decision, "executed")) is not None
+
+    print(json.dumps({"ended": together(work, WORKERS)}))
+
+
+def limit(address: str, calls: Path, rounds: int) -> None:
+    """In each round, let every process try a transfer of 40 on an account of its own, where 100 a day may go."""
+    store = open_storage(address)
+    for number in range(rounds):
+        for worker in range(WORKERS):
+            store.append(transfer(number, worker))
+
+    def work(worker: int) -> None:
+        mine = open_storage(address)
+        for number in range(rounds):
+            decision = transfer(number, worker)
+            admit = Admission(LONG_AGO, lambda starts, n=number: within(starts, n))
+            if mine.claim(sample_step(decision, "executing"), admit=admit) is not None:
+                call(calls, decision.record_id)
+
+    print(json.dumps({"ended": together(work, WORKERS)}))
+
+
+def transfer(number: int, worker: int) -> Record:
+    return sample_decision(f"r{number} w{worker}", user_id=f"user {number}", call_arguments={"amount": 40})
+
+
+def within(starts: Iterator[Record], number: int) -> bool:
+    """Whether another 40 of this round's user stays within 100."""
+    spent = 0
+    for start in starts:
+        assert isinstance(start.call_arguments, dict)
+        spent += start.call_arguments["amount"] if start.user_id == f"user {number}" else 0
+    return spent + 40 <= 100
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "kill":
-        kill_at_random(Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    what, where, file, amount = sys.argv[1:5]
+    if what == "kill":
+        kill_at_random(where, Path(file), int(amount), sys.argv[5])
     else:
-        race(Path(sys.argv[2]), int(sys.argv[3]))
+        {"race": race, "limit": limit}[what](where, Path(file), int(amount))
