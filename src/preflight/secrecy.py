@@ -97,8 +97,7 @@ class Secrecy:
         values = self._vault().open(_subject(scope, user_id), _name(document), document.sealed)
         shape: Shape = msgspec.json.decode(codec.encode(document))
         shape.pop("sealed")
-        for pointer, value in values.items():
-            _put(shape, pointer, value)
+        _put_back(shape, values)
         return _read(type(document), shape)
 
     def arguments(self, record: Record) -> Record:
@@ -108,8 +107,7 @@ class Secrecy:
             return record
         values = self._vault().open(_subject(record.scope, record.user_id), record.decision_id, places)
         shape: Shape = {"call_arguments": thaw(record.call_arguments)}
-        for pointer, value in values.items():
-            _put(shape, pointer, value)
+        _put_back(shape, values)
         return msgspec.structs.replace(record, call_arguments=shape["call_arguments"])
 
     def paths(self, record: Record) -> tuple[Path, ...]:
@@ -334,6 +332,12 @@ def _escaped(key: str) -> str:
 def _steps(pointer: str) -> list[str | int]:
     parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
     return [int(part) if part.isascii() and part.isdigit() else part for part in parts]
+
+
+def _put_back(shape: Shape, values: Mapping[str, object]) -> None:
+    """Put values back where they were taken out: the outermost first, for others may lie in what it holds."""
+    for pointer, value in sorted(values.items()):
+        _put(shape, pointer, value)
 
 
 def _put(shape: Any, pointer: str, value: object) -> None:
