@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+import msgspec
+
 from preflight.core import checklist, conditions, tool_gate, verdict
 from preflight.core import fixed as fixed_checklist
 from preflight.core.checklist import Item
@@ -164,4 +166,6 @@ def _deferring(run: Run, found: Findings) -> Path:
 
 def _worded(run: Run, decision: Decision) -> Path:
     """Let the adopter word the reason; a wording that fails leaves ours."""
-    return run.worded(decision, (yield Need("format_reason", (decision,))))
+    # a copy: what the hook does to the arguments it is shown changes no call (R-101)
+    shown = msgspec.structs.replace(decision, call_arguments=thaw(decision.call_arguments))
+    return run.worded(decision, (yield Need("format_reason", (shown,))))
