@@ -42,7 +42,7 @@ def explanation(
         blocks += [line_ for field in fields for line_ in _mentions(field, record)]
     blocks += [
         *checklist_lines(record.user_checklist or ()),
-        *condition_lines(record.conditions),
+        *condition_lines(record.conditions, places=True),
         *left_out(record),
         *_asked(record, question, answers),
     ]

@@ -115,8 +115,11 @@ def checklist_lines(items: Sequence[ItemState]) -> list[Line]:
     return [line(), *lines] if lines else []
 
 
-def condition_lines(conditions: Sequence[ConditionState]) -> list[Line]:
-    """Return the conditions and what came of checking them, with who declared them (R-62)."""
+def condition_lines(conditions: Sequence[ConditionState], *, places: bool = False) -> list[Line]:
+    """Return the conditions and what came of checking them, with who declared them (R-62).
+
+    With `places`, each rule is named by its file and line, and what is missing is listed.
+    """
     marks: dict[str, tuple[str, Style]] = {"met": ("[x]", "good"), "unmet": ("[!]", "bad"), "unknown": ("[ ]", "ask")}
     lines = []
     for condition in conditions:
@@ -124,6 +127,10 @@ def condition_lines(conditions: Sequence[ConditionState]) -> list[Line]:
         note = f": {visible(condition.note)}" if condition.note else ""
         text = f"{visible(condition.description or condition.id)} ({condition.declared_by}): {condition.status}{note}"
         lines.append((Piece(f"  {mark} ", style), Piece(text)))
+        if places and condition.missing:
+            lines.append(line(f"      missing: {', '.join(map(visible, condition.missing))}", "dim"))
+        if places and condition.place is not None:
+            lines.append(line(f"      {visible(condition.place.file)}:{condition.place.line}", "dim"))
     return [line(), *lines] if lines else []
 
 
