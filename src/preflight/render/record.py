@@ -121,7 +121,7 @@ def condition_lines(conditions: Sequence[ConditionState], *, places: bool = Fals
     With `places`, each rule is named by its file and line, and what is missing is listed.
     """
     marks: dict[str, tuple[str, Style]] = {"met": ("[x]", "good"), "unmet": ("[!]", "bad"), "unknown": ("[ ]", "ask")}
-    lines = []
+    lines: list[Line] = []
     for condition in conditions:
         mark, style = marks[condition.status]
         note = f": {visible(condition.note)}" if condition.note else ""
