@@ -35,6 +35,7 @@ class Places:
 
     def __init__(self, storage: Storage, environment: Mapping[str, str] = os.environ) -> None:
         """Look at the store and the environment; nothing is made."""
+        storage = getattr(storage, "whole", storage)  # of a tenant's part, the keys of the whole
         where = _file_of(storage)
         self.keys = _path(environment.get(KEYS)) or (Path(f"{where}.keys") if where else None)
         self.vault = _path(environment.get(VAULT)) or (Path(f"{where}.vault") if where else None)

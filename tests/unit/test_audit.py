@@ -117,6 +117,12 @@ def test_records_under_a_head_need_no_key() -> None:
     assert [f.seq for f in report(LOG, head_of(LOG[:-2], NOW), stranger).findings] == [len(LOG) - 1, len(LOG)]
 
 
+def test_a_part_of_the_log_has_gaps_and_whole_chains() -> None:
+    part = [raw for raw in LOG if raw.action_key != "a"]
+    assert {f.kind for f in verify(lambda: part, RING).findings} == {"missing"}
+    assert verify(lambda: part, RING, whole=False).intact
+
+
 # tampering
 
 

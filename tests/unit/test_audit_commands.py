@@ -6,15 +6,19 @@ import csv
 import io
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from preflight import create_preflight
 from preflight.audit.export import as_csv, as_json_lines, cell
 from preflight.audit.prov import as_prov
+from preflight.clock import iso
 from preflight.model.sealed import MASK
+from preflight.results import Claimed
 from preflight.testing import MemoryStorage, sample_decision, sample_slot, sample_step
 from tests.acceptance.requests import complete, transfer
 from tests.acceptance.terminal import BANK, Shell
@@ -322,9 +326,6 @@ def test_a_declared_measurement_settles_a_doubt(shell: Shell, answer: bool, sett
 
 def doubtful(shell: Shell, decision: str, _server: str) -> None:
     """Leave a start without an outcome, as a killed process does."""
-    from preflight import create_preflight
-    from preflight.results import Claimed
-
     made = create_preflight(storage=shell.db, rules=shell.env.get("PREFLIGHT_RULES"))
     assert isinstance(made.claim(decision), Claimed)
     made.close()
@@ -353,3 +354,57 @@ def test_without_a_rule_a_person_settles(shell: Shell) -> None:
     told = ("--by", "minji", "--evidence", "ledger entry 17")
     assert shell("settle", decision, "executed", *told, *SCRIPT).code == 0
     assert "0 in doubt" in shell("recover", "--grace", "0").out
+
+
+# retention
+
+
+def test_old_records_are_removed_and_the_audit_knows(shell: Shell) -> None:
+    for n in range(3):
+        shell("check", shell.request(f"{n}.json", transfer(call_id=f"c{n}")))
+    head = shell.request("head.json", shell("audit", "head").out.encode())
+    assert shell("retain", *SCRIPT).out == "0 records removed\n"  # what no option names is kept
+    dry = shell("retain", "--keep", "0s", "--dry-run")
+    assert (dry.code, "cannot be kept for 0.0 s" in dry.err) == (2, True)
+    assert shell("retain", "--keep", "1d", "--dry-run").out == "0 records would be removed\n"
+    assert shell("retain", "--keep", "1d").code == 2  # standard input is no terminal
+    kept = shell("retain", "--keep", "1d", *SCRIPT, "--json")
+    assert kept.json == {"records": 0, "by_key": {}, "tombstones": 0}
+    assert shell("audit", "verify", "--head", head).code == 0
+
+
+@pytest.mark.parametrize("text", ["1", "1y", "-1d", "1.5d", "forever"])
+def test_an_age_that_is_none_is_refused(shell: Shell, text: str) -> None:
+    ready(shell)
+    ran = shell("retain", "--keep", text, "--dry-run")
+    assert (ran.code, "no length of time" in ran.err) == (2, True)
+
+
+def test_a_key_may_be_kept_for_a_time_of_its_own(shell: Shell) -> None:
+    ready(shell)
+    assert shell("retain", "--keep-key", "a=b=1d", "--dry-run").code == 0
+    assert shell("retain", "--keep-key", "a", "--dry-run").code == 2
+
+
+def test_what_was_kept_long_enough_goes(shell: Shell) -> None:
+    def old(name: str, days: int) -> Any:
+        at = iso(time.time() - days * 86_400)
+        return sample_decision(name, "hold", timestamp=at, action_key="u:pay", reason="an old reason")
+
+    ready(shell)
+    made = create_preflight(storage=shell.db)
+    for name, days in (("d1", 40), ("d2", 39), ("d3", 1)):
+        made.storage.append(old(name, days), signer=made.signer)
+    made.close()
+    head = shell.request("head.json", shell("audit", "head").out.encode())
+    ran = shell("retain", "--keep", "30d", *SCRIPT)
+    assert ran.out.splitlines()[-1] == "2 records removed"
+    assert "u:pay" in ran.out
+    assert (
+        "4 records read, 4 of them under the head, 2 removed by retention"
+        in shell("audit", "verify", "--head", head).out
+    )
+    assert shell("audit", "verify").code == 0
+    assert b"an old reason" in shell.db.read_bytes()  # that of the record that stays
+    untriggered(shell, "DELETE FROM tombstone")
+    assert shell("audit", "verify").code == 1

@@ -55,21 +55,27 @@ Scan = Callable[[], Iterable[RawRecord]]
 
 
 def verify(
-    scan: Scan, keys: SealVerifier, head: Head | None = None, buried: Mapping[int, Burial] = NOTHING_BURIED
+    scan: Scan,
+    keys: SealVerifier,
+    head: Head | None = None,
+    buried: Mapping[int, Burial] = NOTHING_BURIED,
+    *,
+    whole: bool = True,
 ) -> Report:
     """Check every record that `scan` reads, oldest first; it may be called twice.
 
     With a head, the log must begin with what the head saw, and the records under it need no proof of their own:
     their seals are checked only when the head does not match. `buried` maps the places whose bodies retention
-    removed to what a tombstone with a right signature says of them.
+    removed to what a tombstone with a right signature says of them. Where `scan` reads a part of the log, say
+    `whole=False`: then places that are left out are no finding.
     """
     if head is None:
-        return _Pass(keys, None, buried).over(scan())
-    trusting = _Pass(keys, head, buried)
+        return _Pass(keys, None, buried, whole=whole).over(scan())
+    trusting = _Pass(keys, head, buried, whole=whole)
     report = trusting.over(scan())
     if trusting.matched:
         return report
-    doubting = _Pass(keys, None, buried)
+    doubting = _Pass(keys, None, buried, whole=whole)
     doubting.findings = [*trusting.about_head]
     return doubting.over(scan())
 
@@ -77,7 +83,8 @@ def verify(
 class _Pass:
     """One reading of the log."""
 
-    def __init__(self, keys: SealVerifier, head: Head | None, buried: Mapping[int, Burial]) -> None:
+    def __init__(self, keys: SealVerifier, head: Head | None, buried: Mapping[int, Burial], *, whole: bool) -> None:
+        self._whole = whole
         self._keys = keys
         self._head = head
         self._buried = buried
@@ -130,7 +137,7 @@ class _Pass:
 
     def _place(self, raw: RawRecord) -> None:
         expected = self._last + 1
-        if raw.seq > expected:
+        if raw.seq > expected and self._whole:
             what = "no record stands at this place" if raw.seq == expected + 1 else "no records stand at these places"
             self._found("missing", raw, what, seq=expected, last=raw.seq - 1)
         elif raw.seq < expected:

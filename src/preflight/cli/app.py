@@ -21,6 +21,7 @@ from preflight.cli import (
     meanings,
     playing,
     recovering,
+    retaining,
     ruling,
     tools,
     vectors,
@@ -41,8 +42,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for group in (
-    checking, executing, recovering, answering, auditing, keys, meanings, ruling, grounding, tools, vectors, playing,
-    doctoring,
+    checking, executing, recovering, answering, auditing, retaining, keys, meanings, ruling, grounding, tools,
+    vectors, playing, doctoring,
 ):  # fmt: skip
     group.register(app)
 

@@ -42,9 +42,11 @@ class FiledKeyring:
 
     def sign_as(self, payload_type: str, body: bytes) -> Seal:
         """Return the seal of a document of this type."""
-        if not self._file.table().signing:
+        ring = self.keyring()
+        if ring.empty:
             self._file.change(lambda table: table if table.signing else with_new_key(table, "hs256", self._now()))
-        return self.keyring().sign_as(payload_type, body)
+            ring = self.keyring()
+        return ring.sign_as(payload_type, body)
 
     def verify(self, body: bytes, seal: Seal) -> None:
         """Return if the seal is of these bytes by a key in force; raises SignatureInvalid otherwise."""

@@ -39,6 +39,11 @@ class Keyring:
         """The id of the key that signs; None where this keyring only verifies."""
         return None if self._active is None else self._active.id
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is no key at all."""
+        return not self._keys
+
     def knows(self, key_id: str) -> bool:
         """Whether a key is in the ring, in force or revoked."""
         return key_id in self._keys or key_id in self._revoked

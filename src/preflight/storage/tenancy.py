@@ -28,6 +28,11 @@ class TenantStorage:
         self._store = store
         self._tenant = tenant
 
+    @property
+    def whole(self) -> Storage:
+        """The store of which this one shows a part; its keys are in one place for all tenants."""
+        return self._store
+
     def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:
         """Append a decision of this tenant."""
         self._check(record.scope)
