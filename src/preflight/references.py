@@ -10,7 +10,7 @@ from preflight import grounding
 from preflight.core.pointer import descend
 from preflight.grounding import Context, Target
 from preflight.measuring import Measurer, rows_at, steps
-from preflight.model.evidence import Evidence, Located, NotGrounded
+from preflight.model.evidence import Located, NotGrounded
 from preflight.model.request import Request
 from preflight.model.rules import MeasureRule, ReferenceRule
 from preflight.model.slot import Slot
@@ -31,10 +31,10 @@ def resolve(
         return _by_argument(reference, slot, request, measurer, (measure, known))
     found = measurer.read(measure, known)
     rows = rows_at(found["value"], reference.rows)
-    selected = [(at, row, place) for at, row in rows if (place := _spoken(_label(row, reference), request))]
+    selected = [(row, place) for row in rows if (place := _spoken(_label(row[1], reference), request))]
     if len(selected) == 1:
         return _measured(*selected[0], reference, found)
-    choices = tuple(_label(row, reference) for _, row, _ in selected)
+    choices = tuple(_label(row, reference) for (_, row), _ in selected)
     return NotGrounded("several_match", choices=choices) if selected else None
 
 
@@ -54,7 +54,7 @@ def _by_argument(
     found = measurer.read(_with_arguments(measure, arguments), known)
     rows = rows_at(found["value"], reference.rows)
     if len(rows) == 1:
-        return _measured(*rows[0], words, reference, found)
+        return _measured(rows[0], words, reference, found)
     choices = tuple(_label(row, reference) for _, row in rows)
     return NotGrounded("several_match", choices=choices) if rows else None
 
@@ -68,7 +68,7 @@ def _label(row: object, reference: ReferenceRule) -> object:
     return descend(row, steps(reference.match))
 
 
-def _spoken(text: object, request: Request) -> Evidence | None:
+def _spoken(text: object, request: Request) -> Located | None:
     """Return where the user said `text`, if they did."""
     if not isinstance(text, str) or not text.strip() or not request.segments:
         return None
@@ -76,19 +76,15 @@ def _spoken(text: object, request: Request) -> Evidence | None:
     context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
     target = Target("reference", _TEXT, text, role="option")  # a label: case and spacing do not matter
     finding = grounding.ground_call(request.segments, [target], context)["reference"]
-    return finding.evidence if finding.state == "known" else None
+    words = finding.evidence if finding.state == "known" else None
+    return None if words is None else Located(text, words.segment_index, words.start, words.end)
 
 
 def _measured(
-    at: str, row: object, words: Evidence, reference: ReferenceRule, found: Mapping[str, object]
+    selected: tuple[str, object], words: Located, reference: ReferenceRule, found: Mapping[str, object]
 ) -> dict[str, object] | None:
+    at, row = selected
     value = descend(row, steps(reference.value))
     if value is UNSET:
         return None
-    place = Located(_label(row, reference), words.segment_index, words.start, words.end)
-    return {
-        **found,
-        "value": value,
-        "by": f"{found['by']}#{at}{reference.value}",
-        "selected_by": place,
-    }
+    return {**found, "value": value, "by": f"{found['by']}#{at}{reference.value}", "selected_by": words}
