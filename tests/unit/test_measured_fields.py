@@ -11,7 +11,7 @@ from preflight import Asking, Executable, Held
 from tests.unit.gates import request, tool
 from tests.unit.ruled import CONTACTS, MEASURES, Bank, field, ruled
 
-# references: R-58
+# references, as R-58 has them
 
 LANDLORD = {"to": {"reference": {"measure": "contacts", "match": "/relation", "value": "/account"}}}
 
