@@ -1,10 +1,11 @@
-"""Random programs over few ids, run on both drivers: the same answers, step by step."""
+"""Random programs over few ids, run on all drivers: the same answers, step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import given
+import psycopg
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from preflight.errors import PreflightError
@@ -12,6 +13,7 @@ from preflight.model.record import Record, RecordState
 from preflight.model.request import Scope
 from preflight.model.slot import Source
 from preflight.ports import Query, Storage, Stored
+from preflight.storage.postgres import PostgresStorage
 from preflight.storage.sqlite import SqliteStorage
 from preflight.testing import (
     MemoryStorage,
@@ -21,6 +23,7 @@ from preflight.testing import (
     sample_slot,
     sample_step,
 )
+from tests.storage.postgres_server import Server
 
 Step = Callable[[Storage], object]
 
@@ -103,7 +106,13 @@ READS = st.one_of(
     st.builds(lambda scope, call: lambda store: store.answers_for_call(scope, call or ""), SCOPES, CALLS),
     st.builds(lambda scope, user: lambda store: store.learned(scope, user), SCOPES, USERS),
     st.just(lambda store: store.unfinished()),
+    st.just(lambda store: store.head()),
+    st.just(lambda store: list(store.raw_scan())),
+    st.builds(lambda after: lambda store: list(store.scan(after)), st.integers(-1, 5)),
 )  # fmt: skip
+
+
+EMPTY = "DROP SCHEMA preflight CASCADE"
 
 
 def outcome(step: Step, store: Storage) -> object:
@@ -117,8 +126,28 @@ def outcome(step: Step, store: Storage) -> object:
 
 
 @given(st.lists(WRITES | READS, min_size=5, max_size=40))
-def test_both_drivers_give_the_same_answers(program: list[Step]) -> None:
+def test_sqlite_answers_as_memory_does(program: list[Step]) -> None:
     memory, sqlite = MemoryStorage(), SqliteStorage(":memory:")
     for number, step in enumerate(program):
         assert outcome(step, memory) == outcome(step, sqlite), f"step {number}"
     sqlite.close()
+
+
+def test_postgres_answers_as_memory_does(postgres: Server) -> None:
+    """One database, whose schema each program makes anew."""
+    url = postgres.database()
+    examples = settings.get_profile(settings.get_current_profile_name()).max_examples // 10
+
+    @settings(max_examples=examples)
+    @given(st.lists(WRITES | READS, min_size=5, max_size=40))
+    def agree(program: list[Step]) -> None:
+        with psycopg.connect(url, autocommit=True) as owner:
+            owner.execute(EMPTY)
+        memory, store = MemoryStorage(), PostgresStorage(url, pool_size=1)
+        try:
+            for number, step in enumerate(program):
+                assert outcome(step, memory) == outcome(step, store), f"step {number}"
+        finally:
+            store.close()
+
+    agree()

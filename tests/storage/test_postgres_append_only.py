@@ -164,6 +164,8 @@ def test_a_role_without_a_tenant_sees_and_writes_nothing(postgres_server: Server
 def test_a_role_that_may_not_change_the_schema_says_what_is_missing(postgres: Server) -> None:
     address, _ = postgres.roles(postgres.database())
     bare = postgres.database(template=None)
-    with pytest.raises(StorageError, match=r"cannot open .*permission denied.*; the role may not do this"):
+    with pytest.raises(
+        StorageError, match=r"has schema 0 and this program needs \d+; open it once as the owner.*permission denied"
+    ):
         PostgresStorage(postgres.address(name_of(bare), "preflight_test_app"))
     PostgresStorage(address).close()

@@ -7,7 +7,7 @@ import re
 import select
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
@@ -197,17 +197,26 @@ def migrations() -> tuple[str, ...]:
 
 def _migrate(connection: Connection, name: str) -> None:
     scripts = migrations()
-    if _version(connection, name) == len(scripts):
+    present = _version(connection, name)
+    if present == len(scripts):
         return
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
-        # asked again under the lock: another process may have done it meanwhile
-        present = _version(connection, name)
-        connection.execute("CREATE SCHEMA IF NOT EXISTS preflight")
-        connection.execute("CREATE TABLE IF NOT EXISTS preflight.schema_version (version INTEGER PRIMARY KEY)")
-        for number in range(present + 1, len(scripts) + 1):
-            connection.execute(scripts[number - 1])
-            connection.execute("INSERT INTO preflight.schema_version VALUES (%s)", (number,))
+    try:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
+            _apply(connection, scripts, _version(connection, name))  # another process may have done it meanwhile
+    except errors.InsufficientPrivilege as fault:
+        raise StorageError(
+            f"`{name}` has schema {present} and this program needs {len(scripts)}; open it once as the owner of "
+            f"the schema, then run `roles.sql` again: {fault}"
+        ) from fault
+
+
+def _apply(connection: Connection, scripts: Sequence[str], present: int) -> None:
+    connection.execute("CREATE SCHEMA IF NOT EXISTS preflight")
+    connection.execute("CREATE TABLE IF NOT EXISTS preflight.schema_version (version INTEGER PRIMARY KEY)")
+    for number in range(present + 1, len(scripts) + 1):
+        connection.execute(scripts[number - 1])
+        connection.execute("INSERT INTO preflight.schema_version VALUES (%s)", (number,))
 
 
 def _version(connection: Connection, name: str) -> int:
