@@ -1,9 +1,9 @@
 """The only place that calls a hook: time limits, exact types, exceptions turned into facts (R-10, R-101).
 
 The core hands out needs; `Guard.drive` calls the hook of each and sends the fact back. A hook declared
-inline is called in place. Any other sync hook is called on a worker thread that runs the whole decision,
-while the calling thread watches: when a hook exceeds its limit the watcher takes the decision over with a
-`Failed`, and what the abandoned thread brings later is dropped.
+inline is called in place. At the first sync hook that is not, the rest of the decision moves to a worker
+thread and the calling thread watches: when a hook exceeds its limit the watcher takes the decision over with
+a `Failed`, and what the abandoned thread brings later is dropped.
 """
 
 from __future__ import annotations
@@ -59,17 +59,21 @@ class _Called(msgspec.Struct, frozen=True):
     seconds: float
 
 
+_NO_THREAD = Failed("no worker thread is free")
+
+
+def _called(name: str, hook: Hook, seconds: float) -> _Called:
+    waits = inspect.iscoroutinefunction(hook)
+    return _Called(name, hook, is_inline(hook) and not waits, waits, seconds)
+
+
 class Guard:
     """Drives decisions with one set of hooks. Safe to use from many threads."""
 
     def __init__(self, hooks: Mapping[str, Hook], limits: Limits, seconds: Mapping[str, float] | None = None) -> None:
         """Take hooks by name; `seconds` overrides the time limit of single hooks."""
         limit = {name: (seconds or {}).get(name, limits.hook_seconds) for name in hooks}
-        self._hooks = {
-            name: _Called(name, hook, is_inline(hook), inspect.iscoroutinefunction(hook), limit[name])
-            for name, hook in hooks.items()
-        }
-        self._all_inline = all(h.inline and not h.waits for h in self._hooks.values())
+        self._hooks = {name: _called(name, hook, limit[name]) for name, hook in hooks.items()}
         self._result_limit = limits.hook_result_bytes
         self.patience = limits.hook_seconds
         self._workers = Workers(limits.hook_threads)
@@ -80,12 +84,15 @@ class Guard:
         refuse_reentry()
         token = _inside.set(True)
         try:
-            return self._drive_here(path) if self._all_inline else _Watched(self, path).run()
+            return self._drive_here(path)
         finally:
             _inside.reset(token)
 
     def _drive_here(self, path: Path) -> Driven:
-        """Call every hook in place. Written out, and one clock reading a hook: this loop is the hot path."""
+        """Call hooks in place as long as they are inline; from the first that may wait, a thread is watched.
+
+        Written out, and one clock reading a hook: this loop is the hot path.
+        """
         driven = Driven(None)  # type: ignore[arg-type]  # set before it is returned
         hooks, send = self._hooks, path.send
         fact: object = None
@@ -94,6 +101,8 @@ class Guard:
             while True:
                 need = send(fact)
                 hook = hooks[need.hook]
+                if not hook.inline:
+                    return _Watched(self, path, driven).run(need)
                 try:
                     fact = hook.call(*need.args)
                 except BaseException as fault:  # noqa: BLE001  R-10: whatever a hook raises is a fact
@@ -145,7 +154,7 @@ class Guard:
         return self._checked(result)
 
     async def _call_async(self, hook: _Called, need: Need, driven: Driven) -> object:
-        if hook.inline and not hook.waits:
+        if hook.inline:
             return self.call(hook, need, driven)
         own = Driven(driven.decision)
         started = monotonic()
@@ -181,7 +190,7 @@ class Guard:
 
         if self.submit(job) or await asyncio.to_thread(self.submit, job, hook.seconds):
             return await ended
-        return Failed("no worker thread is free")
+        return _NO_THREAD
 
     def _raised(self, fault: BaseException, driven: Driven) -> Failed:
         if isinstance(fault, KeyboardInterrupt | SystemExit):
@@ -209,10 +218,10 @@ class Guard:
 class _Watched:
     """One decision on a worker thread, with the calling thread watching the clock."""
 
-    def __init__(self, guard: Guard, path: Path) -> None:
+    def __init__(self, guard: Guard, path: Path, driven: Driven) -> None:
         self._guard = guard
         self._path = path
-        self._driven = Driven(None)  # type: ignore[arg-type]  # set before it is returned
+        self._driven = driven
         self._lock = threading.Lock()
         self._done = threading.Event()
         self._owner: object = None
@@ -220,8 +229,9 @@ class _Watched:
         self._hook: _Called | None = None
         self._fault: BaseException | None = None
 
-    def run(self) -> Driven:
-        self._hand_over(None)
+    def run(self, need: Need) -> Driven:
+        """Go on from a need that waits for its hook."""
+        self._hand_over(need, None)
         while not self._done.wait(self._patience()):
             with self._lock:
                 hook, since = self._hook, self._since
@@ -229,7 +239,7 @@ class _Watched:
                 if hung:
                     self._owner = None
             if hung and hook is not None:
-                self._hand_over(Failed(f"took longer than {hook.seconds} s"))
+                self._hand_over(None, Failed(f"took longer than {hook.seconds} s"))
         if self._fault is not None:
             raise self._fault
         return self._driven
@@ -240,26 +250,27 @@ class _Watched:
             return 0.05
         return max(0.0, since + hook.seconds - monotonic()) + 0.001
 
-    def _hand_over(self, fact: object) -> None:
+    def _hand_over(self, need: Need | None, fact: object) -> None:
+        """Let a thread of its own call the hook of `need`, or go on with a fact."""
         owner = object()
         with self._lock:
             self._owner, self._since = owner, None
-        if not self._guard.submit(lambda: self._advance(owner, fact), self._guard.patience):
-            self._finish_without_workers(fact)
+        if not self._guard.submit(lambda: self._advance(owner, need, fact), self._guard.patience):
+            self._finish_without_workers(_NO_THREAD if need is not None else fact)
 
     def _finish_without_workers(self, fact: object) -> None:
         """With every thread hung, the rest of the decision sees each hook fail: it ends in hold."""
         try:
             self._path.send(fact)
             while True:
-                self._path.send(Failed("no worker thread is free"))
+                self._path.send(_NO_THREAD)
         except StopIteration as end:
             self._driven.decision = end.value
         self._done.set()
 
-    def _advance(self, owner: object, fact: object) -> None:
+    def _advance(self, owner: object, waiting: Need | None, fact: object) -> None:
         try:
-            need = self._path.send(fact)
+            need = self._path.send(fact) if waiting is None else waiting
             while True:
                 hook = self._guard.hook(need)
                 self._hook, self._since = hook, monotonic()

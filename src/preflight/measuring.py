@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from typing import Protocol
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
@@ -25,6 +26,15 @@ from preflight.limits import DEFAULT, Limits
 from preflight.model.json_value import freeze, is_object, thaw
 from preflight.model.rules import MeasureRule
 from preflight.ports import Clock
+
+
+class Reader(Protocol):
+    """What reads a measure: `Measurer`, or something that knows it already."""
+
+    def read(self, rule: MeasureRule, known: Mapping[str, object]) -> dict[str, object]:
+        """Measure once; `known` holds the confirmed arguments by slot name."""
+        ...
+
 
 ReadTool = Callable[[str, str, dict[str, object]], object]
 """Calls a read tool: server, tool, arguments; returns the MCP result."""

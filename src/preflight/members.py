@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from preflight.core.pointer import descend
 from preflight.errors import PreflightError
-from preflight.measuring import Measurer, rows_at, steps
+from preflight.measuring import Reader, rows_at, steps
 from preflight.model.evidence import NotGrounded
 from preflight.model.json_value import same_value
 from preflight.model.request import Request
@@ -19,7 +19,7 @@ _Row = tuple[str, object]
 
 
 def find(
-    rules: Sequence[MembersRule], slot: Slot, request: Request, measurer: Measurer, known: Mapping[str, object]
+    rules: Sequence[MembersRule], slot: Slot, request: Request, reader: Reader, known: Mapping[str, object]
 ) -> dict[str, object] | NotGrounded | None:
     """Look the claim up in the measured sets; return it as measured there, with the places it stands at.
 
@@ -27,7 +27,7 @@ def find(
     """
     if slot.claim is UNSET or not rules:
         return None
-    rows, fault = _measured(rules, request, measurer, known)
+    rows, fault = _measured(rules, request, reader, known)
     if not rows:
         return NotGrounded(fault) if fault else None
     wanted = slot.claim if isinstance(slot.claim, tuple) else (slot.claim,)
@@ -40,14 +40,14 @@ def find(
 
 
 def _measured(
-    rules: Iterable[MembersRule], request: Request, measurer: Measurer, known: Mapping[str, object]
+    rules: Iterable[MembersRule], request: Request, reader: Reader, known: Mapping[str, object]
 ) -> tuple[list[_Row], str | None]:
     """Measure every set that can be measured; the last fault says why where none can."""
     rows: list[_Row] = []
     fault = None
     for rule in rules:
         try:
-            reading = measurer.read(request.rules.measures[rule.measure], known)
+            reading = reader.read(request.rules.measures[rule.measure], known)
         except (PreflightError, OSError, ValueError, KeyError) as problem:
             fault = f"not measured: {problem}"
             continue

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from preflight import grounding
 from preflight.core.pointer import descend
 from preflight.grounding import Context, Target
-from preflight.measuring import Measurer, rows_at, steps
+from preflight.measuring import Reader, rows_at, steps
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.request import Request
 from preflight.model.rules import MeasureRule, ReferenceRule
@@ -19,7 +19,7 @@ _TEXT: Mapping[str, object] = {"type": "string"}
 
 
 def resolve(
-    reference: ReferenceRule, slot: Slot, request: Request, measurer: Measurer, known: Mapping[str, object]
+    reference: ReferenceRule, slot: Slot, request: Request, reader: Reader, known: Mapping[str, object]
 ) -> dict[str, object] | NotGrounded | None:
     """Return the measured value that the user's words select, as a measurement with the words that select it.
 
@@ -28,8 +28,8 @@ def resolve(
     """
     measure = request.rules.measures[reference.measure]
     if reference.argument is not None:
-        return _by_argument(reference, slot, request, measurer, (measure, known))
-    found = measurer.read(measure, known)
+        return _by_argument(reference, slot, request, reader, (measure, known))
+    found = reader.read(measure, known)
     rows = rows_at(found["value"], reference.rows)
     selected = [(row, place) for row in rows if (place := _spoken(_label(row[1], reference), request))]
     if len(selected) == 1:
@@ -42,7 +42,7 @@ def _by_argument(
     reference: ReferenceRule,
     slot: Slot,
     request: Request,
-    measurer: Measurer,
+    reader: Reader,
     declared: tuple[MeasureRule, Mapping[str, object]],
 ) -> dict[str, object] | NotGrounded | None:
     """Ask the provider with the user's own words: the claim counts as words only where the user said it."""
@@ -51,7 +51,7 @@ def _by_argument(
     if words is None or reference.argument is None:
         return None
     arguments = {**measure.arguments, reference.argument: slot.claim}
-    found = measurer.read(_with_arguments(measure, arguments), known)
+    found = reader.read(_with_arguments(measure, arguments), known)
     rows = rows_at(found["value"], reference.rows)
     if len(rows) == 1:
         return _measured(rows[0], words, reference, found)

@@ -12,7 +12,7 @@ import msgspec
 from preflight import members, references
 from preflight.clock import iso
 from preflight.errors import HookError, PreflightError
-from preflight.hooks.protocol import Hook
+from preflight.hooks.protocol import Hook, inline
 from preflight.measuring import Measurer
 from preflight.model.condition import ConditionState
 from preflight.model.evidence import NotGrounded
@@ -20,7 +20,7 @@ from preflight.model.instruction import USER
 from preflight.model.json_value import freeze, is_object
 from preflight.model.record import Record
 from preflight.model.request import Request, Utterance
-from preflight.model.rules import DECISION, ConditionRule, LimitRule, ToolRules
+from preflight.model.rules import DECISION, ConditionRule, LimitRule, MeasureRule, ToolRules
 from preflight.model.slot import Slot
 from preflight.model.tool import Tool
 from preflight.ports import Admission, Clock, Storage
@@ -51,6 +51,9 @@ class Services:
         """Return the services by the names under which the core asks for them."""
         return {
             "measure_by_rule": self.measure_by_rule,
+            "select_measured": self.select_measured,
+            "condition_needs": self.condition_needs,
+            "measure_named": self.measure_named,
             "check_condition": self.check_condition,
             "provider_checklist": self.provider_checklist,
         }
@@ -59,15 +62,22 @@ class Services:
         self, slot: Slot, request: Request, known: Mapping[str, object]
     ) -> dict[str, object] | NotGrounded | None:
         """Measure a slot as its rules say; `known` holds what is confirmed so far."""
-        rules = request.rules.field(slot.name)
+        rules, reader = request.rules.field(slot.name), _Reader(request, self._measurer)
         try:
             if rules.reference is not None:
-                return references.resolve(rules.reference, slot, request, self._measurer, known)
+                return references.resolve(rules.reference, slot, request, reader, known)
             if rules.measure is not None:
-                return self._measurer.read(request.rules.measures[rules.measure], known)
-            return members.find(rules.members, slot, request, self._measurer, known)
+                return reader.read(request.rules.measures[rules.measure], known)
+            return members.find(rules.members, slot, request, reader, known)
         except _UNREACHABLE as fault:
             return NotGrounded(f"not measured: {fault}")  # R-45: it may succeed another time
+
+    @inline
+    def select_measured(
+        self, slot: Slot, request: Request, known: Mapping[str, object]
+    ) -> dict[str, object] | NotGrounded | None:
+        """Select a slot's value from what the request measured already."""
+        return self.measure_by_rule(slot, request, known)
 
     def provider_checklist(self, request: Request) -> ToolRules:
         """Return the rules of the call with what a trusted server declares for its tool added (R-63)."""
@@ -80,20 +90,47 @@ class Services:
             notices=(*rules.notices, *(n for n in declared.notices if n not in rules.notices)),
         )
 
-    def check_condition(self, rule: Rule, request: Request, arguments: Mapping[str, object]) -> Outcome:
-        """Check one condition now: `{state, missing, note, broken, measured}`."""
+    @inline
+    def condition_needs(self, rule: Rule, request: Request) -> tuple[str, ...]:
+        """Return the measures that must be read before a condition can be checked, those given left out."""
+        if isinstance(rule, LimitRule):
+            return ()
+        named = (rule.text,) if rule.check == "measure" else _measured_roots(rule)
+        counted = {limit.id for limit in request.rules.limits}
+        return tuple(name for name in named if name not in counted and _given(request, name) is None)
+
+    def measure_named(
+        self, names: tuple[str, ...], request: Request, arguments: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Read measures by name; one that cannot be read is left out, and why stands under `faults`."""
+        readings: dict[str, object] = {}
+        faults: dict[str, str] = {}
+        for name in names:
+            try:
+                readings[name] = self._measurer.read(request.rules.measures[name], arguments)
+            except _UNREACHABLE as fault:
+                faults[name] = str(fault)
+        return {**readings, "faults": faults}
+
+    @inline
+    def check_condition(
+        self, rule: Rule, request: Request, arguments: Mapping[str, object], readings: Mapping[str, object]
+    ) -> Outcome:
+        """Check one condition from what was read for it: `{state, missing, note, broken, measured}`."""
         if isinstance(rule, LimitRule):
             return self._within(rule, request, arguments)
         if not rule.text:
             return {"state": "unknown", "note": rule.message, "broken": True}
+        named = (rule.text,) if rule.check == "measure" else _measured_roots(rule)
+        found = {name: self._reading(name, request, readings) for name in named}
+        measured = {name: reading for name, reading in found.items() if reading is not None}
+        missing = tuple(f"measured.{name}" for name, reading in found.items() if reading is None)
         if rule.check == "measure":
-            return self._measured_true(rule, request, arguments)
-        measured, missing = self._measure_all(rule, request, arguments)
-        values = {name: reading["value"] for name, reading in measured.items()}
+            return _exactly_true(measured, missing)
         utterance = request.utterance
         inputs = Inputs(
             args=arguments,
-            measured=values,
+            measured={name: reading["value"] for name, reading in measured.items()},
             preset=_approved(request),
             user={"id": utterance.user_id, "tenant": utterance.scope.tenant},
             record={"call_id": utterance.call_id or "", "tool": request.tool.name, "server": request.tool.server},
@@ -102,11 +139,24 @@ class Services:
         outcome = self._conditions.evaluate(rule, inputs)
         return {
             "state": outcome.state,
-            "missing": (*outcome.missing, *(m for m in missing if m not in outcome.missing)),
+            "missing": (*outcome.missing, *(name for name in missing if name not in outcome.missing)),
             "note": outcome.note,
             "broken": outcome.broken,
             "measured": measured,
         }
+
+    def _reading(self, name: str, request: Request, readings: Mapping[str, object]) -> Mapping[str, object] | None:
+        """Return what was measured by this name: given, read now, or what was used of a limit; None: missing (R-60)."""
+        if (given := _given(request, name)) is not None:
+            return given
+        if is_object(reading := readings.get(name)):
+            return reading
+        limit = next((rule for rule in request.rules.limits if rule.id == name), None)
+        if limit is None:
+            return None
+        total = used(limit, started(limit, request, self._storage))
+        value = int(total) if total == total.to_integral_value() else float(total)
+        return {"valid": True, "value": value, "by": f"limit {name}"}
 
     def recheck(self, record: Record, condition: ConditionState) -> bool:
         """Check a condition of a stored decision again, with the arguments that would be sent (R-74).
@@ -121,7 +171,10 @@ class Services:
             *request.rules.conditions, *request.rules.limits, *self._rules_of_user(request),
         )  # fmt: skip
         rule = next((rule for rule in rules if rule.id == condition.id), None)
-        return rule is not None and self.check_condition(rule, request, arguments)["state"] == "met"
+        if rule is None:
+            return False
+        readings = self.measure_named(self.condition_needs(rule, request), request, arguments)
+        return self.check_condition(rule, request, arguments, readings)["state"] == "met"
 
     def took_effect(self, record: Record) -> tuple[bool, str] | None:
         """Measure whether a call in doubt took effect, and say what shows it; None when no rule tells how (R-75).
@@ -169,55 +222,6 @@ class Services:
     def _rules_of_user(self, request: Request) -> tuple[ConditionRule, ...]:
         return self._rules().for_user(request.user_id, request.scope.tenant).conditions
 
-    def _measured_true(self, rule: ConditionRule, request: Request, arguments: Mapping[str, object]) -> Outcome:
-        """A measure that must be exactly true; exactly false is unmet, anything else is no answer (R-5)."""
-        reading, fault = self._reading(rule.text, request, arguments)
-        if reading is None:
-            return {"state": "unknown", "missing": (f"measured.{rule.text}",), "note": fault, "broken": False}
-        measured = {rule.text: reading}
-        if type(reading["value"]) is not bool:
-            note = "the measure is not true or false"
-            return {"state": "unknown", "note": note, "broken": True, "measured": measured}
-        return {"state": "met" if reading["value"] else "unmet", "measured": measured}
-
-    def _measure_all(
-        self, rule: ConditionRule, request: Request, arguments: Mapping[str, object]
-    ) -> tuple[dict[str, Outcome], list[str]]:
-        """Measure what an expression reads; what cannot be measured is missing, never a value (R-60)."""
-        measured: dict[str, Outcome] = {}
-        missing: list[str] = []
-        for need in needs(rule):
-            root, _, rest = need.partition(".")
-            name = rest.partition(".")[0]
-            if root != "measured" or name in measured:
-                continue
-            reading, _ = self._reading(name, request, arguments)
-            if reading is None:
-                missing.append(f"measured.{name}")
-            else:
-                measured[name] = reading
-        return measured, missing
-
-    def _reading(
-        self, name: str, request: Request, arguments: Mapping[str, object]
-    ) -> tuple[Outcome | None, str | None]:
-        """Measure by name: what the request measured already, else by the declared measure."""
-        given = request.measured_data.get(name)
-        if is_object(given) and given.get("valid") is True and "value" in given:  # R-15
-            return dict(given), None
-        measure = request.rules.measures.get(name)
-        limit = next((rule for rule in request.rules.limits if rule.id == name), None)
-        if measure is None and limit is not None:
-            total = used(limit, started(limit, request, self._storage))
-            value = int(total) if total == total.to_integral_value() else float(total)
-            return {"valid": True, "value": value, "by": f"limit {name}"}, None
-        if measure is None:
-            return None, f"no measure is called `{name}`"
-        try:
-            return self._measurer.read(measure, arguments), None
-        except _UNREACHABLE as fault:
-            return None, str(fault)
-
     def _within(self, rule: LimitRule, request: Request, arguments: Mapping[str, object]) -> Outcome:
         """Add what was started in the window to this call (R-66); starts that failed do not count."""
         if rule.field is not None and covered(request.rules)(
@@ -255,6 +259,41 @@ class Services:
 def _unreadable(number: int, label: Unreadable) -> ConditionRule:
     """A declaration that cannot be read is a condition nobody can meet, until somebody repairs it."""
     return ConditionRule(f"unreadable_{number}", "provider", "expression", "", message=label.why)
+
+
+class _Reader:
+    """Reads measures for one request: what the request measured already is not read again (R-15)."""
+
+    def __init__(self, request: Request, measurer: Measurer) -> None:
+        self._request = request
+        self._measurer = measurer
+
+    def read(self, rule: MeasureRule, known: Mapping[str, object]) -> dict[str, object]:
+        given = _given(self._request, rule.name)
+        return self._measurer.read(rule, known) if given is None else {"by": "", **given}
+
+
+def _given(request: Request, name: str) -> Mapping[str, object] | None:
+    """Return what the request itself measured by this name, if it counts (R-15)."""
+    given = request.measured_data.get(name)
+    return given if is_object(given) and given.get("valid") is True and "value" in given else None
+
+
+def _measured_roots(rule: ConditionRule) -> tuple[str, ...]:
+    """Return the measures that an expression reads."""
+    roots = (need.removeprefix("measured.").partition(".")[0] for need in needs(rule) if need.startswith("measured."))
+    return tuple(dict.fromkeys(roots))
+
+
+def _exactly_true(measured: dict[str, Mapping[str, object]], missing: tuple[str, ...]) -> Outcome:
+    """A measure that must be exactly true; exactly false is unmet, anything else is no answer (R-5)."""
+    if missing:
+        return {"state": "unknown", "missing": missing, "broken": False}
+    value = next(iter(measured.values()))["value"]
+    if type(value) is not bool:
+        note = "the measure is not true or false"
+        return {"state": "unknown", "note": note, "broken": True, "measured": measured}
+    return {"state": "met" if value else "unmet", "measured": measured}
 
 
 def _approved(request: Request) -> dict[str, object]:

@@ -505,8 +505,7 @@ def test_with_every_thread_hung_a_decision_holds(never: threading.Event) -> None
     assert [made.check(request(call_id=str(n))).decision for n in range(2)] == ["hold", "hold"]
     first, second = records(made.storage)  # type: ignore[arg-type]
     assert {s.note for s in first.fields or ()} == {"validate_field_schema failed", "extract_from_instruction failed"}
-    assert second.gate is not None
-    assert "no worker thread is free" in str(second.gate.diag)
+    assert {s.note for s in second.fields or ()} == {"validate_field_schema failed", "extract_from_instruction failed"}
 
 
 def test_with_every_thread_hung_a_loop_holds_too(never: threading.Event) -> None:

@@ -33,7 +33,11 @@ def check(request: Request, walked: Walked) -> Generator[Need, object, States]:
         if isinstance(rule, ConditionRule) and rule.check == "confirmation":
             states.append(_confirmed(rule, request))
         else:
-            outcome = yield Need("check_condition", (rule, request, walked.arguments), rule.id)
+            names = yield Need("condition_needs", (rule, request), rule.id)
+            readings: object = {}
+            if names:
+                readings = yield Need("measure_named", (names, request, walked.arguments), rule.id)
+            outcome = yield Need("check_condition", (rule, request, walked.arguments, readings), rule.id)
             states.append(_state(rule, outcome, open_slots, request.utterance.now))
     return tuple(states)
 

@@ -78,8 +78,9 @@ class Lookup:
         if found is None and "measured_data" in sources:
             found = self._measured(slot, (yield Need("measure_from_environment", (slot, request), slot.name)))
             if found is None and rules.measured:
-                need = Need("measure_by_rule", (slot, request, dict(self.known)), slot.name)
-                found = self._measured(slot, (yield need))
+                # what was measured before is only selected from; a measurement may take its time
+                hook = "select_measured" if rules.measures_of() <= request.measured_data.keys() else "measure_by_rule"
+                found = self._measured(slot, (yield Need(hook, (slot, request, dict(self.known)), slot.name)))
         if found is None and "prior_state" in sources:
             found = self._inherited(slot)
         if type(found) is FieldState:

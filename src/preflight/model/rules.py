@@ -119,6 +119,11 @@ class FieldRules(msgspec.Struct, frozen=True, gc=False):
         """Whether rules say how the slot is measured."""
         return self.measure is not None or self.reference is not None or bool(self.members)
 
+    def measures_of(self) -> frozenset[str]:
+        """Return the names of the measures that the slot is measured by."""
+        named = {self.measure, self.reference.measure if self.reference else None, *(m.measure for m in self.members)}
+        return frozenset(name for name in named if name is not None)
+
 
 class ConditionRule(msgspec.Struct, frozen=True, gc=False):
     """Something that must hold when the call starts (R-60).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
@@ -63,7 +64,12 @@ def needs(rule: ConditionRule) -> tuple[str, ...]:
         return (f"measured.{rule.text}",)
     if rule.check == "confirmation":
         return (_confirmation(rule),)
-    expression, _ = scan(rule.text)
+    return _needs_of(rule.text)
+
+
+@lru_cache(maxsize=4096)
+def _needs_of(text: str) -> tuple[str, ...]:
+    expression, _ = scan(text)
     if expression is None:
         return ()
     names = [need_of(read) for read in expression.reads]
