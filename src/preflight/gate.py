@@ -33,7 +33,7 @@ from preflight.ports import Clock, Signer, Storage
 from preflight.questions import question_of
 from preflight.repeats import answered, as_given, asked_again, counted, same_tool, trigger_of
 from preflight.results import Asking, Checked, Deferred, Executable, Held
-from preflight.rulebook import RuleSource
+from preflight.rulebook import RuleSource, with_user
 from preflight.secrecy import Secrecy, needles_given, needles_of, without_masked
 
 Given = Mapping[str, object] | Request
@@ -111,8 +111,7 @@ class Shell:
         who = (request.user_id, request.scope.tenant)
         tool = rules.for_tool(request.tool.server, request.tool.name, *who)
         user = rules.for_user(*who)
-        if user.conditions:
-            tool = msgspec.structs.replace(tool, conditions=(*tool.conditions, *user.conditions))
+        tool = with_user(tool, user)
         added: dict[str, object] = {"rules": tool, "rules_digest": rules.digest}
         if user.settings:  # what the caller hands over speaks of this run, so it comes first
             added["pre_set_data"] = MappingProxyType({**user.settings, **request.pre_set_data})

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+import msgspec
+
 from preflight.model.rules import UNLISTED, ToolRules, UserRules
 
 ByTool = Mapping[tuple[str, str], ToolRules]
@@ -54,6 +56,17 @@ class FixedRules:
     def for_user(self, user_id: str, tenant: str = "") -> UserRules:  # noqa: ARG002  nothing is declared for users
         """Return nothing: values given this way are about tools."""
         return _NOBODY
+
+
+def with_user(tool: ToolRules, user: UserRules) -> ToolRules:
+    """Return the rules of a tool with a user's own conditions added, and the measures that those read (R-60)."""
+    if not user.conditions:
+        return tool
+    return msgspec.structs.replace(
+        tool,
+        conditions=(*tool.conditions, *user.conditions),
+        measures={**user.measures, **tool.measures},  # a name that the tool's own rules use keeps its meaning
+    )
 
 
 RulesGiven = str | Path | Rules | RuleSource | ByTool | None

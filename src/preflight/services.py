@@ -24,7 +24,7 @@ from preflight.model.rules import DECISION, ConditionRule, LimitRule, MeasureRul
 from preflight.model.slot import Slot
 from preflight.model.tool import Tool
 from preflight.ports import Admission, Clock, Storage
-from preflight.rulebook import RuleSource
+from preflight.rulebook import RuleSource, with_user
 from preflight.rules import Conditions, Inputs, needs, provider_conditions
 from preflight.rules.labels import Unreadable
 from preflight.secrecy import covered
@@ -167,9 +167,7 @@ class Services:
         arguments = freeze(record.call_arguments or {}, "arguments")
         if request is None or not is_object(arguments):
             return False
-        rules: tuple[Rule, ...] = (
-            *request.rules.conditions, *request.rules.limits, *self._rules_of_user(request),
-        )  # fmt: skip
+        rules: tuple[Rule, ...] = (*request.rules.conditions, *request.rules.limits)
         rule = next((rule for rule in rules if rule.id == condition.id), None)
         if rule is None:
             return False
@@ -211,16 +209,13 @@ class Services:
             now=iso(self._clock.now()),
         )  # fmt: skip
         rules = self._rules()
-        settings = rules.for_user(record.user_id, record.scope.tenant).settings
+        user = rules.for_user(record.user_id, record.scope.tenant)
         return Request(
             utterance=utterance,
             tool=tool,
-            pre_set_data=settings,
-            rules=rules.for_tool(ref.server, ref.name, record.user_id, record.scope.tenant),
+            pre_set_data=user.settings,
+            rules=with_user(rules.for_tool(ref.server, ref.name, record.user_id, record.scope.tenant), user),
         )
-
-    def _rules_of_user(self, request: Request) -> tuple[ConditionRule, ...]:
-        return self._rules().for_user(request.user_id, request.scope.tenant).conditions
 
     def _within(self, rule: LimitRule, request: Request, arguments: Mapping[str, object]) -> Outcome:
         """Add what was started in the window to this call (R-66); starts that failed do not count."""
