@@ -12,13 +12,13 @@ from preflight.model.slot import Unsupported
 from preflight.model.tool import Tool
 
 _MOST = 4_096
-_plans: OrderedDict[tuple[str, Limits], Plan | Unsupported] = OrderedDict()
+_plans: OrderedDict[tuple[str, bytes, Limits], Plan | Unsupported] = OrderedDict()
 _lock = Lock()
 
 
 def plan_of(tool: Tool, limits: Limits = DEFAULT) -> Plan | Unsupported:
     """Return the plan of a tool, or why there is none (R-34)."""
-    key = (tool.fingerprint, limits)
+    key = (tool.fingerprint, tool.order, limits)  # a fingerprint says nothing of order, and the record lists in order
     plan = _plans.get(key)
     if plan is None:
         plan = compile_schema(thaw(tool.input_schema), limits)

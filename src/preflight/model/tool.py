@@ -12,6 +12,7 @@ from preflight.limits import DEFAULT, Limits
 from preflight.model.json_value import freeze, thaw
 
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+_WRITTEN = msgspec.json.Encoder(decimal_format="number")
 _PINNED = ("name", "title", "description", "inputSchema", "annotations", "outputSchema")
 
 
@@ -20,7 +21,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `input_schema` is whatever the server sent under `inputSchema`, checked later (R-34). `fingerprint`
     is the SHA-256, in hex, of the server's name and the declared parts (R-68): it changes with any of
-    name, title, description, schemas or annotations.
+    name, title, description, schemas or annotations. `order` tells schemas apart that are equal but written
+    in another order.
     """
 
     server: str
@@ -32,6 +34,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     fingerprint: str
     title: object = None
     output_schema: object = None
+    order: bytes = b""
 
     @classmethod
     def from_mcp(cls, declared: object, *, server: str = "", limits: Limits = DEFAULT) -> Tool:
@@ -59,6 +62,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             fingerprint=fingerprint(server, tool),
             title=tool.get("title"),
             output_schema=tool.get("outputSchema"),
+            order=_order(tool.get("inputSchema")),
         )
 
 
@@ -67,6 +71,11 @@ def fingerprint(server: str, declared: Mapping[str, object]) -> str:
     pinned = {key: thaw(declared.get(key)) for key in _PINNED}
     pinned["description"] = pinned["description"] or ""  # a tool without one is the tool with an empty one
     return hashlib.sha256(_ENCODER.encode([server, pinned])).hexdigest()
+
+
+def _order(schema: object) -> bytes:
+    """Return a digest of a schema in the order it is written in: slots are listed in that order (R-11)."""
+    return hashlib.blake2b(_WRITTEN.encode(thaw(schema)), digest_size=16).digest()
 
 
 def _name(name: object, limits: Limits) -> str:
