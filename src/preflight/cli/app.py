@@ -17,6 +17,7 @@ from preflight.cli import (
     doctoring,
     executing,
     grounding,
+    hosting,
     keys,
     meanings,
     playing,
@@ -43,7 +44,7 @@ app = typer.Typer(
 )
 for group in (
     checking, executing, recovering, answering, auditing, retaining, keys, meanings, ruling, grounding, tools,
-    vectors, playing, doctoring,
+    vectors, playing, hosting, doctoring,
 ):  # fmt: skip
     group.register(app)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -31,7 +32,7 @@ def doctor(as_json: AsJson = False, db: Db = None) -> None:
 
     Exit code: 0, or 1 when the records cannot be used.
     """
-    found = {**_versions(), "database": database(db)}
+    found = {**_versions(), **_hosts(), "database": database(db)}
     try:
         with opened_to_read(db) as gate:
             found |= _waiting(gate)
@@ -56,6 +57,12 @@ def _versions() -> dict[str, Any]:
     }
 
 
+def _hosts() -> dict[str, Any]:
+    from preflight.hosts.health import hosts_with_hooks, words_arrive
+
+    return {"hooks": "; ".join(hosts_with_hooks(Path.cwd())) or "in no host", "user's words": words_arrive()}
+
+
 def _waiting(gate: Preflight) -> dict[str, Any]:
     """Count what waits; questions that expired undecided are counted, since nobody else would notice (R-92)."""
     storage = gate.storage
@@ -70,7 +77,7 @@ def _waiting(gate: Preflight) -> dict[str, Any]:
 
 
 _CARE = {"expired undecided", "in doubt", "fault"}
-_HINTS = {"open questions": "preflight pending", "in doubt": "preflight in-doubt"}
+_HINTS = {"open questions": "preflight pending", "in doubt": "preflight in-doubt", "hooks": "preflight host list"}
 
 
 def _told(found: dict[str, Any]) -> list[Block]:

@@ -1,0 +1,71 @@
+"""What is in place: which hosts have the hooks, and whether the user's words arrive."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from preflight.errors import InvalidInput
+from preflight.hosts.events import EVENTS
+from preflight.hosts.files import installed, path_of, switched_off
+from preflight.hosts.layout import HOSTS, Host
+from preflight.hosts.store import Said, Store, StoreFault
+
+
+def hooks_of(host: Host, project: Path | None = None) -> str:
+    """Say whether the hooks stand in a host's file, and what keeps them from working."""
+    try:
+        events = installed(host, project)
+    except InvalidInput as fault:
+        return f"unknown: {fault}"
+    if not events:
+        return "no"
+    if off := switched_off(host, project):
+        return f"installed, and not run: {off}"
+    missing = [event for event in EVENTS[host.name] if event not in events and event != "preToolUse"]
+    return f"installed, but for {', '.join(missing)}" if missing else "installed"
+
+
+def hosts_with_hooks(project: Path) -> list[str]:
+    """Return a line for each file in which something of the hooks stands, the user's and the project's."""
+    found = []
+    for host in HOSTS.values():
+        for where in (None, project):
+            state = hooks_of(host, where)
+            if state != "no":
+                found.append(f"{host.name}: {state} ({path_of(host, where)})")
+    return found
+
+
+def words_arrive(path: str | None = None, *, now: float | None = None) -> str:
+    """Say whether tier `instruction` is alive: whether what users say reaches the gate, and counts."""
+    dead = "tier `instruction` is dead: every value is asked for"
+    try:
+        store = Store(path, create=False)
+        try:
+            newest = store.newest()
+        finally:
+            store.close()
+    except FileNotFoundError:
+        return f"none arrived yet; {dead} (`preflight host install`)"
+    except (StoreFault, OSError) as fault:
+        return f"cannot be read: {fault}; {dead}"
+    if newest is None:
+        return f"none of the last 7 days; {dead}"
+    return _told(newest, time.time() if now is None else now, dead)
+
+
+def _told(said: Said, now: float, dead: str) -> str:
+    age = f"the last {_ago(now - said.at)} ago, from {said.session.host}"
+    if said.trust == "user":
+        return f"arrive: {age}"
+    if said.origin.endswith(":unlabelled"):
+        return f"arrive without saying who spoke, so they do not count: {age}; {dead} (docs/howto/claude-code.md)"
+    return f"arrive, and the last is not a person's: {age}"
+
+
+def _ago(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} seconds"

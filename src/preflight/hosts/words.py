@@ -1,0 +1,129 @@
+"""The user's words, as a gate reads them: the `Words` of `preflight.ports` over what the hooks of hosts stored."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+
+from preflight.hosts.store import CALLS_SECONDS, WORDS_SECONDS, Session, Store, StoreFault, digest_of, same_tool
+from preflight.model.instruction import Segment
+
+_log = logging.getLogger("preflight.hosts")
+
+TOOL = "preflight/tool"
+"""The key of a join for the tool's name, as the client was shown it."""
+ARGUMENTS = "preflight/arguments"
+"""The key of a join for the call's arguments, as JSON text."""
+FOLDER = "cwd"
+"""The key of a join for the folder that the client works in."""
+USES = ("claudecode/toolUseId", "tool_use_id", "toolUseId", "toolCallId")
+SESSIONS = ("CLAUDE_CODE_SESSION_ID", "session_id", "sessionId", "threadId", "conversation_id")
+PROMPTS = ("prompt_id", "turn_id", "generation_id")
+ANNOUNCED_SECONDS = 600.0
+"""How long after a host announced a call the same call may be joined to it; its user may be asked in between."""
+FOLDER_SECONDS = 12 * 3600.0
+"""How long a session counts as the one of its folder."""
+
+
+def join_of(
+    meta: Mapping[str, object], environment: Mapping[str, str], tool: str, arguments: object, folder: str
+) -> dict[str, str]:
+    """Return what a call says about where it comes from: ids in `_meta` and the environment, and the call itself."""
+    known = (*USES, *SESSIONS, *PROMPTS)
+    found = {name: environment[name] for name in known if environment.get(name)}
+    found |= {name: value for name in known if isinstance(value := meta.get(name), str) and value}
+    return {**found, TOOL: tool, ARGUMENTS: json.dumps(arguments), FOLDER: folder}
+
+
+class StoredWords:
+    """Finds the words of the session that a call belongs to. Opens the file anew for each call.
+
+    What a call claims only chooses among stored words. Ids come first: a tool-use id, a session's id, a prompt's;
+    where two of them lead to different sessions, to none. Without an id that is known, a call that exactly one
+    session announced a moment ago is of that session. Without any id, a folder in which exactly one session spoke
+    of late is of that session. Anything else has no words, and its values are asked for.
+    """
+
+    def __init__(self, path: str | None = None) -> None:
+        """Read the file at `path`, or the user's own."""
+        self._path = path
+
+    def segments(self, join: Mapping[str, str]) -> tuple[Segment, ...]:
+        """Return the prompts of the call's session, oldest first; each is a request of its own (R-13)."""
+        try:
+            store = Store(self._path, create=False)
+        except FileNotFoundError:
+            return ()
+        except (StoreFault, OSError) as fault:
+            return _lost(fault)
+        try:
+            session = session_of(store, join)
+            said = [] if session is None else store.said_in(session)
+        except StoreFault as fault:
+            return _lost(fault)
+        finally:
+            store.close()
+        return tuple(Segment(each.text, each.trust, each.origin or None, each.number) for each in said)
+
+    def deny(
+        self, join: Mapping[str, str], tool: str, arguments: object, reason: str, *, seconds: float = 3600.0
+    ) -> bool:
+        """Have the session's host stop this call before it is made, until its user speaks again.
+
+        For calls that are held whatever the user answers; a call that waits for an answer must not be denied.
+        `arguments` None: the tool with any arguments. False when no session is known.
+        """
+        store = Store(self._path)
+        try:
+            session = session_of(store, join)
+            if session is None:
+                return False
+            store.deny(session, tool, None if arguments is None else digest_of(arguments), reason, seconds)
+        finally:
+            store.close()
+        return True
+
+
+def session_of(store: Store, join: Mapping[str, str]) -> Session | None:
+    """Return the session that a call belongs to, or None where the claims lead to none or to several."""
+    named = _by_ids(store, join)
+    if named:
+        return named.pop() if len(named) == 1 else None
+    announced = _by_call(store, join)
+    if announced:
+        return announced.pop() if len(announced) == 1 else None
+    if any(join.get(name) for name in (*USES, *SESSIONS, *PROMPTS)) or not join.get(FOLDER):
+        return None
+    here = store.sessions(folder=join[FOLDER], since=FOLDER_SECONDS)
+    return here[0] if len(here) == 1 else None
+
+
+def _by_ids(store: Store, join: Mapping[str, str]) -> set[Session]:
+    found: set[Session] = set()
+    for name in USES:
+        if use := join.get(name):
+            found |= {call.session for call in store.announced(use=use, since=CALLS_SECONDS)}
+    for names, column in ((SESSIONS, "session"), (PROMPTS, "prompt")):
+        for name in names:
+            if value := join.get(name):
+                # one session may be told of by the hooks of two hosts: the one that is believed more comes first
+                found |= set(store.sessions(since=WORDS_SECONDS, **{column: value})[:1])
+    return found
+
+
+def _by_call(store: Store, join: Mapping[str, str]) -> set[Session]:
+    tool, text = join.get(TOOL), join.get(ARGUMENTS)
+    if not tool or text is None:
+        return set()
+    try:
+        digest = digest_of(json.loads(text))
+    except (ValueError, RecursionError):
+        return set()
+    calls = store.announced(digest=digest, since=ANNOUNCED_SECONDS)
+    return {call.session for call in calls if same_tool(call.tool, tool)}
+
+
+def _lost(fault: Exception) -> tuple[Segment, ...]:
+    _log.error("the user's words cannot be read, so that values will be asked for: %s", fault)
+    return ()
