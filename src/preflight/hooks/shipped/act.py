@@ -34,9 +34,9 @@ def act_of(utterance: Utterance) -> str | None:
 
 
 def clauses_of(text: str) -> list[str]:
-    """Return the clauses of a request, each without its courtesies and reasons."""
+    """Return the clauses of a request, each without its courtesies and reasons; the number of a list's item is none."""
     parts = (" ".join(part.split()) for part in _BREAK.split(text))
-    return [clause for part in parts if (clause := _bare(part))]
+    return [clause for part in parts if (clause := _bare(part)) and not clause.isdecimal()]
 
 
 def _bare(part: str) -> str:
