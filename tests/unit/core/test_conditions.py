@@ -30,11 +30,12 @@ def decided(
     """The decision when the hooks are the usual ones, and further needs are met by `facts` as `{hook: answer}`."""
     asked = replace(Request.parse(request(**parts)), rules=rules)
     known: dict[Any, Any] = {}
+    told = {"condition_needs": (), **facts}
     while True:
         answer = decide(asked, known, Setup(DEFAULT, frozenset(services)))
         if not isinstance(answer, Need):
             return answer
-        known[answer.id] = facts[answer.hook] if answer.hook in facts else HOOKS[answer.hook](*answer.args)
+        known[answer.id] = told[answer.hook] if answer.hook in told else HOOKS[answer.hook](*answer.args)
 
 
 def checked(outcome: Any, *rules: Any, **parts: Any) -> tuple[Decision, ConditionState]:
@@ -126,6 +127,15 @@ def test_an_unknown_condition_goes_to_who_can_supply_what_is_missing(
 def test_all_conditions_are_checked_so_that_all_are_reported_together() -> None:
     decision, _ = checked({"state": "unmet"}, EXPRESSION, replace(EXPRESSION, id="d"), LIMIT)
     assert [c.id for c in decision.unmet] == ["c", "d", "day"]
+
+
+def test_a_condition_is_checked_with_what_was_measured_for_it() -> None:
+    asked = replace(Request.parse(request()), rules=ToolRules(conditions=(EXPRESSION,)))
+    known: dict[Any, Any] = {("condition_needs", "c"): ("balance",), ("measure_named", "c"): {"balance": 900}}
+    while isinstance(answer := decide(asked, known), Need) and answer.hook != "check_condition":
+        known[answer.id] = HOOKS[answer.hook](*answer.args)
+    assert isinstance(answer, Need)
+    assert answer.args[2:] == ({"amount": 500, "to": "bob"}, {"balance": 900})
 
 
 def test_conditions_wait_for_the_trigger() -> None:
