@@ -19,6 +19,7 @@ from preflight.model.condition import ConditionState
 from preflight.results import Claimed, Executed
 from preflight.safekeeping import default_signer, default_vault
 from preflight.secrecy import Secrecy
+from preflight.signing import HmacKey, Keyring
 from preflight.testing import FakeClock, MemoryStorage, sample_decision
 from tests.unit.gates import TOOL, async_gate, executable, gate, raiser, records, request, states
 
@@ -543,3 +544,49 @@ class Erasing:
 
     def arguments(self, _record: Any) -> Any:
         raise Erased("the key was destroyed")
+
+
+# what is signed starts, and nothing else
+
+
+def test_a_decision_without_a_signature_does_not_start() -> None:
+    storage, clock = MemoryStorage(), FakeClock()
+    storage.append(sample_decision("d1", not_before="2026-03-01T09:00:00Z", not_after="2026-03-01T09:01:00Z"))
+    answer = starter(storage, clock).claim("d1", None)
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.record) == ("signature_invalid", None)
+    assert states(storage) == ["execute"]
+
+
+def test_a_decision_that_another_key_signed_does_not_start() -> None:
+    storage, clock = MemoryStorage(), FakeClock()
+    foreign = Keyring(HmacKey(b"x" * 32))
+    storage.append(
+        sample_decision("d1", not_before="2026-03-01T09:00:00Z", not_after="2026-03-01T09:01:00Z"), signer=foreign
+    )
+    answer = starter(storage, clock).claim("d1", None)
+    assert isinstance(answer, Refused)
+    assert answer.code == "signature_invalid"
+    assert "is not known here" in answer.why
+    assert states(storage) == ["execute"]
+
+
+def test_bytes_that_were_changed_under_a_signature_do_not_start() -> None:
+    storage, clock = MemoryStorage(), FakeClock()
+    made = gate(storage, clock)
+    decision = executable(made)
+    [stored] = storage._log
+    raised = msgspec.structs.replace(stored.record, call_arguments={"amount": 500_000, "to": "bob"})
+    body = encode(raised)
+    forged = msgspec.structs.replace(stored, record=raised, body=body, digest=hashlib.sha256(body).hexdigest())
+    storage._log[0] = storage._by_id[stored.record.record_id] = forged
+    assert refused(made, decision) == "signature_invalid"
+
+
+def test_every_step_is_signed() -> None:
+    made = gate()
+    made.execute_if_ready(executable(made), Counter())
+    for stored in made.storage.scan():
+        assert stored.seal is not None
+        made.signer.verify(stored.body, stored.seal)
+    assert states(made.storage) == ["execute", "executing", "executed"]  # type: ignore[arg-type]

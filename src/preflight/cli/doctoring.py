@@ -77,7 +77,7 @@ def _waiting(gate: Preflight) -> dict[str, Any]:
 
 
 _CARE = {"expired undecided", "in doubt", "fault"}
-_HINTS = {"open questions": "preflight pending", "in doubt": "preflight in-doubt", "hooks": "preflight host list"}
+_HINTS = {"open questions": "preflight pending", "in doubt": "preflight recover", "hooks": "preflight host list"}
 
 
 def _told(found: dict[str, Any]) -> list[Block]:
