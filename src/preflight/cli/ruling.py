@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,7 +59,7 @@ def test_rules(paths: Paths) -> None:
     """
     from preflight.rules import load_cases, load_rules
 
-    loaded, cases = load_rules(*paths), load_cases(*paths)
+    loaded, cases = load_rules(*paths), load_cases(*_places_of_cases(paths))
     if not cases:
         raise InvalidInput(paths[0], "no example requests", "put them in `tests/*.json` beside the rules")
     screen, failed = Screen(), 0
@@ -69,6 +70,12 @@ def test_rules(paths: Paths) -> None:
         screen.show([line(visible(text), "bad") for text in texts if wrong])
     screen.show([line(f"{len(cases) - failed} passed, {failed} failed")])
     raise typer.Exit(ERROR if failed else DONE)
+
+
+def _places_of_cases(paths: list[str]) -> list[Path]:
+    """Return the folders in which the example requests of some rules lie; those of a file lie beside it."""
+    places = [path if path.is_dir() else path.parent / "tests" for path in map(Path, paths)]
+    return [place for place in places if place.is_dir()]
 
 
 def _differences(case: Case, loaded: object) -> list[str]:
