@@ -95,7 +95,7 @@ class PostgresStorage(SqlStorage):
     def find(self, query: Query) -> Iterator[Stored]:
         """Yield the records that match, newest first, at most `query.limit`, a page at a time."""
         statement, wanted = search(query)
-        return self._pages(statement, wanted, self.head().last_seq + 1, max(query.limit, 0))
+        return self._pages(statement, wanted, _NEWEST, max(query.limit, 0))
 
     def _pages(self, statement: str, wanted: Wanted, before: int, limit: int) -> Iterator[Stored]:
         left = limit

@@ -59,7 +59,7 @@ CREATE INDEX record_audit_time ON preflight.record USING brin (at);
 -- The slots of each decision, by name; `source` is '' where the slot is unknown.
 CREATE TABLE preflight.slot (
     name   TEXT NOT NULL,
-    seq    BIGINT NOT NULL REFERENCES preflight.record,
+    seq    BIGINT NOT NULL,
     source TEXT NOT NULL,
     tenant TEXT NOT NULL,
     PRIMARY KEY (name, seq, source)
