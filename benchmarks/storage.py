@@ -142,7 +142,8 @@ def bare_sqlite(path: Path) -> Callable[[bytes], object]:
 def report_durable(commit: Callable[[bytes], object], store: SqlStorage, count: int) -> float:
     """Print what waiting for the disk costs, and return a durable append as a multiple of a bare commit."""
     body = encode(decision(1))
-    starts, records = [decision(n) for n in range(count)], [decision(n + 1_000_000) for n in range(count)]
+    starts = [decision(n + 10_000_000) for n in range(count)]
+    records = [decision(n + 20_000_000) for n in range(count)]
     for record in starts:
         store.append(record)
     spent = turns(
@@ -167,11 +168,9 @@ def report_grouped(commit: Callable[[bytes], object], store: SqlStorage, each: i
         for _ in range(300):
             commit(body)
         alone = 300 / (time.perf_counter() - before)
-        grouped = _produce(store, each, 2_000_000 + round_ * PRODUCERS * each)
+        grouped = _produce(store, each, 30_000_000 + round_ * PRODUCERS * each)
         ratios.append(grouped / alone)
-        print(
-            f"  {PRODUCERS} producers: {grouped:.0f} durable appends a second, {ratios[-1]:.1f} x {alone:.0f} bare commits"
-        )
+        print(f"  {PRODUCERS} producers: {grouped:.0f} durable appends a second, {ratios[-1]:.1f} x {alone:.0f} bare")
     return median(ratios)
 
 
@@ -285,17 +284,17 @@ def report_postgres(url: str, rows: int) -> None:
         def commit(body: bytes) -> object:
             return bare.execute("INSERT INTO t (body) VALUES (%s)", (body,))
 
-        print("PostgreSQL")
-        ratio = report_durable(commit, store, 200)
-        grouped = report_grouped(commit, store, 50)
         entries = log_of(rows)
         while batch := list(itertools.islice(entries, 1_000)):
             with filling.transaction():
                 filling.cursor().executemany(_STORE, [_values(entry) for entry, _ in batch])
         filling.execute("ANALYZE")
-        print(f"{rows} rows more")
+        assert store.head().count == rows
+        print("PostgreSQL,", rows, "rows")
         latest, audit = report_look_ups(store, rows)
         report_verify(store)
+        ratio = report_durable(commit, store, 200)
+        grouped = report_grouped(commit, store, 50)
         store.close()
     print(
         f"postgres: durable_ratio={ratio:.2f} grouped_ratio={grouped:.1f} latest_us={latest:.0f} audit_ms={audit:.1f}"
