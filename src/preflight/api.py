@@ -25,7 +25,7 @@ from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.tool import Tool
 from preflight.plans import plan_of
-from preflight.ports import Clock, Signer, Storage
+from preflight.ports import Clock, Query, Signer, Storage
 from preflight.questions import Questions
 from preflight.recovery import GRACE_SECONDS, Recovered, Recovery, TookEffect
 from preflight.results import (
@@ -48,6 +48,7 @@ from preflight.vault import Subject, Vault
 if TYPE_CHECKING:
     from preflight.services import Services
 
+_EVERY = 1 << 31
 ANYWHERE = Scope()
 """The scope of callers that have no tenants and no conversations."""
 
@@ -136,6 +137,18 @@ class _Parts:
         if stored is None:
             raise InvalidInput("decision", f"no record has the id `{name}`")
         return self._secrecy.opened(stored.record, stored.record.scope, stored.record.user_id)
+
+    def find_secret(self, slot: str, value: object, *, user_id: str, tenant: str = "") -> list[Record]:
+        """Return a person's records in which a secret slot has exactly this value, newest first (R-78).
+
+        Keyed digests are compared; nothing is opened. There are none once the person's key was destroyed.
+        """
+        digest = self._vault().digest(Subject(tenant, user_id), slot, value)
+        if digest is None:
+            return []
+        query = Query(tenant=tenant, user_id=user_id, field=slot, limit=_EVERY)
+        records = (stored.record for stored in self.storage.find(query))
+        return [record for record in records if any(sealed.digest == digest for sealed in record.sealed.values())]
 
     def erase(self, user_id: str, tenant: str = "") -> bool:
         """Make a person's secret values unreadable for good, in every record and question, by destroying their key.

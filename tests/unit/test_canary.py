@@ -341,6 +341,22 @@ def test_after_erasure_nothing_can_be_called_or_revealed(exits: Exits, tmp_path:
     quiet(exits)
 
 
+def test_equal_secrets_of_a_person_are_found_without_opening_any() -> None:
+    made = gate()
+    first, other = made.check(said()), made.check(said(call_id="c2", claims={"pin": "x", "to": "bob"}))
+    again = made.check(said(call_id="c3"))
+    found = made.find_secret("pin", CANARY, user_id="u1")
+    assert [r.record_id for r in found] == [again.record.record_id, first.record.record_id]
+    assert other.record.record_id not in [r.record_id for r in found]
+    for wanted in (("pin", "kanari"), ("to", CANARY)):
+        assert made.find_secret(*wanted, user_id="u1") == []
+    assert (
+        made.find_secret("pin", CANARY, user_id="u2") == made.find_secret("pin", CANARY, user_id="u1", tenant="t") == []
+    )
+    made.erase("u1")
+    assert made.find_secret("pin", CANARY, user_id="u1") == []
+
+
 def test_a_limit_over_a_secret_does_not_open_the_log() -> None:
     from preflight.model.rules import LimitRule
 
