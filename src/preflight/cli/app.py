@@ -21,6 +21,7 @@ from preflight.cli import (
     keys,
     meanings,
     playing,
+    proxying,
     recovering,
     retaining,
     ruling,
@@ -44,7 +45,7 @@ app = typer.Typer(
 )
 for group in (
     checking, executing, recovering, answering, auditing, retaining, keys, meanings, ruling, grounding, tools,
-    vectors, playing, hosting, doctoring,
+    vectors, playing, hosting, proxying, doctoring,
 ):  # fmt: skip
     group.register(app)
 

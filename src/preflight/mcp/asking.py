@@ -1,0 +1,216 @@
+"""Putting a question to the person: by the client's form, by the answer page, or by telling where it waits.
+
+Which channel is enough follows the call's effect: clients have been seen to fill in forms by themselves, so by
+default a form is enough for what can be undone, and only the page or a terminal for what cannot (decision 0082).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import anyio
+
+from preflight.api import AsyncPreflight
+from preflight.errors import AnswerRefused, StorageError
+from preflight.mcp.eras import Object
+from preflight.mcp.form import answers_of, form_of
+from preflight.mcp.sdk import Inbound, MCPError
+from preflight.model.question import Question
+from preflight.model.rules import EFFECTS, Effect
+from preflight.render.visible import visible
+from preflight.results import Accepted, Checked
+
+GATE_KEY: Final = "preflight"
+"""The key of our own question among those that a modern client answers."""
+INSTANT_SECONDS: Final = 1.0
+"""A refusal that comes sooner was not given by a person (R-92)."""
+_POLL_SECONDS: Final = 0.5
+_TRIES: Final = 3
+_log = logging.getLogger("preflight.mcp")
+
+
+class Page(Protocol):
+    """Where a question can be answered in a browser."""
+
+    async def link(self, question: Question) -> str | None:
+        """Return a link that opens this question once, for the person alone; None where no page is served."""
+        ...
+
+    def where(self, question: Question) -> str:
+        """Say where a person answers, in words that may reach a model: without anything that opens the page."""
+        ...
+
+    async def answered(self, question_id: str, seconds: float) -> bool:
+        """Wait for an answer given on the page."""
+        ...
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The question was answered; `checked` is the verdict where the answer led to one at once."""
+
+    checked: Checked | None
+
+
+@dataclass(frozen=True)
+class Suspended:
+    """A modern client is to come back with the answer: this is the result it gets."""
+
+    requests: Object
+
+
+@dataclass(frozen=True)
+class Open:
+    """Nobody answered: the question waits. `why` says what happened, for people."""
+
+    why: str = ""
+
+
+Outcome = Answered | Suspended | Open
+
+
+class Asking:
+    """Asks through one client after another; `form_for` is the gravest effect for which a form is enough, or None."""
+
+    def __init__(self, gate: AsyncPreflight, page: Page, person: str, form_for: Effect | None) -> None:
+        """Answers are given to `gate` in the name of `person`, the user whose client this is."""
+        self._gate = gate
+        self._page = page
+        self._person = person
+        self._form_for = form_for
+
+    def where(self, question: Question) -> str:
+        """Say where a person can answer."""
+        return self._page.where(question)
+
+    async def ask(self, client: Inbound, question: Question, effect: Effect, seconds: float) -> Outcome:
+        """Put a question to the person at the client, for so many seconds at most."""
+        elicitation = client.client.capabilities.get("elicitation")
+        able = elicitation if isinstance(elicitation, dict) else None
+        form = form_of(question) if able is not None and _takes_forms(able) and self._enough(effect) else None
+        if form is not None:
+            params = {"message": _message(question), "requestedSchema": form}
+            if client.version not in ("2025-06-18", "2025-03-26", "2024-11-05"):
+                params = {"mode": "form", **params}
+            return await self._elicit(client, question, params, seconds)
+        link = await self._page.link(question) if able is not None and "url" in able else None
+        if link is not None:
+            params = {"mode": "url", "message": _message(question), "url": link}
+            if client.era == "handshake":
+                params["elicitationId"] = question.question_id
+            return await self._elicit(client, question, params, seconds)
+        return Open("" if able is not None else "This client cannot ask the person.")
+
+    def _enough(self, effect: Effect) -> bool:
+        return self._form_for is not None and EFFECTS.index(effect) <= EFFECTS.index(self._form_for)
+
+    async def _elicit(self, client: Inbound, question: Question, params: Object, seconds: float) -> Outcome:
+        if client.era == "modern":
+            return Suspended({GATE_KEY: {"method": "elicitation/create", "params": params}})
+        if not client.can_ask:
+            return Open("This client's connection has no way back to it.")
+        began = time.monotonic()
+        for _ in range(_TRIES):
+            asked = time.monotonic()
+            left = seconds - (asked - began)
+            said = await self._first(client, question, params, left)
+            outcome = await self.heard(client, question, said, time.monotonic() - asked, left)
+            if not isinstance(outcome, Refill):
+                return outcome
+            params = {**params, "message": f"{outcome.why}\n{_message(question)}"}
+        return Open("What was filled in did not fit.")
+
+    async def heard(
+        self, client: Inbound, question: Question, said: object, took: float, left: float
+    ) -> Answered | Open | Refill:
+        """Take what came back from a client; `took` is how long that was, `left` how long may still be waited."""
+        if said is _ELSEWHERE:
+            return Answered(None)
+        result = said if isinstance(said, dict) else {}
+        action = result.get("action")
+        if action != "accept":
+            why = "The client refused at once, by itself." if took < INSTANT_SECONDS else "Nobody answered."
+            _log.info("no answer to %s: %s by %s after %.1f s", question.question_id, action, _who(client), took)
+            return Open(why)
+        content = result.get("content")
+        if not isinstance(content, dict):  # the page was opened, which is no answer yet
+            elsewhere = await self._elsewhere(question, left)
+            return Answered(None) if elsewhere else Open("Nobody answered yet.")
+        return await self._filled_in(client, question, content, took)
+
+    async def _filled_in(
+        self, client: Inbound, question: Question, content: Object, took: float
+    ) -> Answered | Open | Refill:
+        values = answers_of(question, content)
+        if not values:
+            return Open("The form came back empty.")
+        channel = f"form ({_who(client)}, {took:.1f} s)"
+        try:
+            answered = await self._gate.answer(question.question_id, values, person=self._person, channel=channel)
+        except AnswerRefused as refused:
+            if await self._is_answered(question):
+                return Answered(None)  # somebody was quicker: the first answer stands (R-91)
+            return Refill(str(refused))
+        except StorageError as fault:
+            return Open(f"The answer could not be stored: {visible(str(fault))}")
+        return Answered(None if isinstance(answered, Accepted) else answered)
+
+    async def _first(self, client: Inbound, question: Question, params: Object, seconds: float) -> object:
+        """Return what the client says, or that an answer was given elsewhere, whichever is first; None for neither."""
+        said: list[object] = []
+
+        async def by_client() -> None:
+            try:
+                said.append(await client.ask("elicitation/create", params))
+            except MCPError as fault:
+                said.append({"action": f"error {fault.code}"})
+            tasks.cancel_scope.cancel()
+
+        async def elsewhere() -> None:
+            if await self._elsewhere(question, seconds):
+                said.append(_ELSEWHERE)
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(by_client)
+            tasks.start_soon(elsewhere)
+        return said[0] if said else None
+
+    async def _elsewhere(self, question: Question, seconds: float) -> bool:
+        """Wait for an answer on the page of this proxy, or in a terminal: that one only shows in the store."""
+        with anyio.move_on_after(max(0.0, seconds)):
+            while not await self._is_answered(question):
+                await self._page.answered(question.question_id, _POLL_SECONDS)
+            return True
+        return False
+
+    async def _is_answered(self, question: Question) -> bool:
+        found: Any = await anyio.to_thread.run_sync(self._gate.storage.answer_to, question.question_id)
+        return found is not None
+
+
+@dataclass(frozen=True)
+class Refill:
+    """What was filled in does not fit; the form may be shown once more."""
+
+    why: str
+
+
+_ELSEWHERE: Final = object()
+
+
+def _takes_forms(able: Object) -> bool:
+    return "form" in able or not able or "url" not in able
+
+
+def _message(question: Question) -> str:
+    lines = [visible(question.message)]
+    lines += [f"The user's part of a call; {len(question.slots)} open."] if len(question.slots) > 1 else []
+    return "\n".join(lines)
+
+
+def _who(client: Inbound) -> str:
+    return visible(f"{client.client.name} {client.client.version}".strip())[:80] or "unnamed client"

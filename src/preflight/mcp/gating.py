@@ -1,0 +1,246 @@
+"""One proposed call at the gate: decided, asked about, executed from its record, at most once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+
+from preflight.api import AsyncPreflight
+from preflight.errors import InvalidInput, ProviderError
+from preflight.hosts.words import join_of
+from preflight.mcp import texts
+from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
+from preflight.mcp.calls import CallIds
+from preflight.mcp.catalogue import Catalogue, Listed
+from preflight.mcp.eras import Object, bare_params
+from preflight.mcp.parking import Exchange
+from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, NOT_BEGUN, TIMED_OUT, Inbound, MCPError
+from preflight.mcp.sealing import Sealing
+from preflight.mcp.upstream import Progress
+from preflight.model.instruction import Segment
+from preflight.model.question import Question
+from preflight.model.request import Scope
+from preflight.model.rules import Effect
+from preflight.ports import Words
+from preflight.results import Asking as Asked
+from preflight.results import Checked, Executable, Executed, Failed, InDoubt, Refused, ToolCall
+from preflight.rulebook import RuleSource
+
+BUDGET_SECONDS: Final = 50.0
+"""How long a call is held for a person: clients give up after a minute, and then nobody would hear the answer."""
+_log = logging.getLogger("preflight.mcp")
+
+
+@dataclass(frozen=True)
+class Who:
+    """Whose calls these are: the user as rules and questions name them, a tenant, and the session."""
+
+    user: str
+    session: str
+    tenant: str = ""
+    zone: str | None = None
+    locale: str = "en"
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """A call as a client proposes it."""
+
+    listed: Listed
+    arguments: Object
+    request: Object
+    effect: Effect
+    base: str
+    words: str
+
+
+class Gating:
+    """Takes calls to the gate and through it."""
+
+    def __init__(
+        self,
+        gate: AsyncPreflight,
+        rules: RuleSource,
+        words: Words,
+        who: Who,
+        catalogue: Catalogue,
+        asking: Asking,
+        budget: float = BUDGET_SECONDS,
+    ) -> None:
+        """Decide with `gate` under `rules`, on the `words` of the session, and ask with `asking`."""
+        self._gate = gate
+        self._rules = rules
+        self._words = words
+        self._who = who
+        self._catalogue = catalogue
+        self._asking = asking
+        self._budget = budget
+        self._calls = CallIds(gate.storage)
+        self.sealing = Sealing()
+
+    def effect(self, listed: Listed) -> Effect:
+        """Return what a tool does, as the rules say; a tool nobody listed cannot be undone (R-65)."""
+        return self._rules().for_tool(listed.server.name, listed.name, self._who.user, self._who.tenant).effect
+
+    async def refused(self, params: Object, fault: InvalidInput) -> MCPError:
+        """Record a call that cannot even be read, and return the error to raise (R-8)."""
+        await anyio.to_thread.run_sync(self._gate.refuse, params, fault)
+        return MCPError(INVALID_PARAMS, str(fault))
+
+    async def read(self, listed: Listed, arguments: Object) -> Object:
+        """Record a read and return the arguments to send; raises Held where it does not pass."""
+        checked = await self._gate.check(self._read_request(listed, arguments))
+        if not isinstance(checked, Executable):
+            raise Held(texts.blocked(checked))
+        sent: Any = checked.record.call_arguments
+        return arguments if sent is None or len(sent) == len(arguments) else {name: arguments[name] for name in sent}
+
+    def _read_request(self, listed: Listed, arguments: Object) -> Object:
+        return {"user_id": self._who.user, "tool": listed.tool, "claims": arguments, "scope": self._scope}
+
+    @property
+    def _scope(self) -> Object:
+        return {"tenant": self._who.tenant, "conversation": self._who.session}
+
+    # what is gated
+
+    async def decide(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Ready | Object:
+        """Decide a call, asking where a person can help: the decision to start, or the result for the client."""
+        proposed = await self._proposed(client, listed, public, arguments)
+        if isinstance(proposed, dict):
+            return proposed
+        ends = time.monotonic() + self._budget
+        checked = await self._after_state(client, proposed, ends)
+        if checked is None:
+            checked = await self._gate.check(proposed.request)
+        while isinstance(checked, Asked):
+            question = checked.question
+            outcome = await self._asking.ask(client, question, proposed.effect, ends - time.monotonic())
+            if isinstance(outcome, Suspended):
+                return self._suspended(client, outcome, question)
+            if not isinstance(outcome, Answered):
+                return texts.waiting(checked, self._asking.where(question), outcome.why)
+            checked = outcome.checked
+            if checked is None:
+                checked = await self._gate.check(proposed.request)
+        return Ready(checked, proposed) if isinstance(checked, Executable) else texts.blocked(checked)
+
+    async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed | Object:
+        join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
+        segments = await anyio.to_thread.run_sync(self._words.segments, join)
+        words = _digest([[s.text, s.trust, s.request] for s in segments])
+        base = _digest([self._who.session, listed.server.name, listed.name, arguments])
+        effect = self.effect(listed)
+        scope = Scope(self._who.tenant, self._who.session)
+        call_id, ended = await anyio.to_thread.run_sync(self._calls.current, scope, base)
+        if ended is not None and segments and effect == "irreversible" and self._calls.words_of(base) == words:
+            return texts.again(ended)
+        request = {
+            **self._read_request(listed, arguments),
+            "instruction": [_segment(segment) for segment in segments],
+            "call_id": call_id,
+            "locale": self._who.locale,
+        }
+        if self._who.zone is not None:
+            request["zone"] = self._who.zone
+        return Proposed(listed, arguments, request, effect, base, words)
+
+    async def _after_state(self, client: Inbound, proposed: Proposed, ends: float) -> Checked | None:
+        """Take the answer that a modern client came back with; None where there is none, or it was given before."""
+        state = self.sealing.opened(client.params)
+        responses = client.params.get("inputResponses")
+        if state is None or "question" not in state or not isinstance(responses, dict) or GATE_KEY not in responses:
+            return None
+        question = await anyio.to_thread.run_sync(self._gate.storage.question, state["question"])
+        if question is None:
+            return None
+        took, left = time.time() - state["at"], ends - time.monotonic()
+        outcome = await self._asking.heard(client, question, responses[GATE_KEY], took, left)
+        if isinstance(outcome, Answered):
+            return outcome.checked
+        checked = await self._gate.check(proposed.request)
+        if isinstance(checked, Asked) and not isinstance(outcome, Refill):
+            raise Held(texts.waiting(checked, self._asking.where(checked.question), outcome.why))
+        return checked
+
+    def _suspended(self, client: Inbound, outcome: Suspended, question: Question) -> Object:
+        state = {"question": question.question_id, "at": time.time()}
+        return {
+            "resultType": "input_required",
+            "inputRequests": outcome.requests,
+            "requestState": self.sealing.seal(client.params, state),
+        }
+
+    # what is started
+
+    async def execute(self, ready: Ready, exchange: Exchange, progress: Progress | None) -> Object:
+        """Call the tool once, with the arguments of the record, and return what the client is told of it.
+
+        An error of the server's goes through as it came, after it was recorded.
+        """
+        listed, client = ready.proposed.listed, exchange.client
+        now = await self._catalogue.find(client, listed.server, listed.name, fresh=True)
+        if now is None:
+            return texts.failure(f"Nothing was called: `{listed.server.name}` lists no tool `{listed.name}` any more.")
+        raised: list[MCPError] = []
+
+        async def call(claimed: ToolCall) -> Object:
+            params = {**bare_params(client.params), "name": listed.name, "arguments": claimed.arguments}
+            params["_meta"] = {**params.get("_meta", {}), **claimed.meta}
+            try:
+                return await listed.server.request(client, "tools/call", params, exchange, progress)
+            except MCPError as fault:
+                raised.append(fault)
+                if fault.code in NOT_BEGUN:  # R-76: with these the server says that it did not begin
+                    raise ProviderError(f"the server refused the call: {fault.message}") from fault
+                raise
+
+        self._calls.runs(ready.proposed.base, ready.proposed.words)
+        execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
+        if raised and raised[0].code not in (CLOSED, TIMED_OUT):
+            raise raised[0]
+        match execution:
+            case Refused():
+                return texts.refused(execution)
+            case InDoubt():
+                return texts.in_doubt(execution)
+            case Executed() | Failed():
+                return texts.ran(execution, ready.proposed.arguments)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A call that may be started."""
+
+    decision: Executable
+    proposed: Proposed
+
+
+class Held(Exception):
+    """A call that does not go on; `result` is what the client is told."""
+
+    def __init__(self, result: Object) -> None:
+        """Keep the result."""
+        self.result = result
+        super().__init__("held")
+
+
+def _segment(segment: Segment) -> Mapping[str, object]:
+    shape: Object = {"text": segment.text, "trust": segment.trust}
+    if segment.origin is not None:
+        shape["origin"] = segment.origin
+    if segment.request is not None:
+        shape["request"] = segment.request
+    return shape
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]

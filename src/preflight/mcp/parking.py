@@ -1,0 +1,135 @@
+"""Calls that wait for their client: a modern client is not asked, it is told to come back with the answer.
+
+The call goes on in a task of its own. What its server asks meanwhile is handed to the client as
+`input_required`; the client sends the same request again with the answer, and gets the next question or the result.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import anyio
+from anyio.abc import TaskGroup
+
+from preflight.mcp.eras import Object
+from preflight.mcp.sdk import INVALID_PARAMS, TIMED_OUT, Inbound, MCPError
+
+PATIENCE: Final = 600.0
+"""Seconds that a question of a server waits for the client to come back."""
+_OURS: Final = "u:"
+
+
+class Exchange:
+    """A client's call while it is under way: here its server's questions are put to the client."""
+
+    def __init__(self, client: Inbound) -> None:
+        """Ask the client of this call."""
+        self.client = client
+
+    async def ask(self, method: str, params: Object) -> Object:
+        """Return the client's answer; raises MCPError with what it says instead."""
+        return await self.client.ask(method, params)
+
+
+@dataclass
+class _Question:
+    answered: anyio.Event = field(default_factory=anyio.Event)
+    answer: Object | None = None
+
+
+class Parked(Exchange):
+    """A modern client's call, which outlives each of the requests that carry it."""
+
+    def __init__(self, client: Inbound) -> None:
+        """Ask the client of this call, by way of the request that is open."""
+        super().__init__(client)
+        self.id = secrets.token_urlsafe(12)
+        self.events, self._heard = anyio.create_memory_object_stream[tuple[str, Any]](math.inf)
+        self.scope = anyio.CancelScope()
+        self._questions: dict[str, _Question] = {}
+
+    async def ask(self, method: str, params: Object) -> Object:
+        """Wait until the client came back with an answer."""
+        key = secrets.token_urlsafe(6)
+        question = self._questions[key] = _Question()
+        await self.events.send((key, {"method": method, "params": params}))
+        try:
+            with anyio.fail_after(PATIENCE):
+                await question.answered.wait()
+        except TimeoutError:
+            raise MCPError(TIMED_OUT, "the client did not come back with an answer") from None
+        finally:
+            del self._questions[key]
+        return question.answer or {}
+
+    def take(self, responses: object) -> None:
+        """Hand the answers that a client brought to those who wait for them."""
+        for key, answer in (responses if isinstance(responses, dict) else {}).items():
+            question = self._questions.get(key.removeprefix(_OURS)) if key.startswith(_OURS) else None
+            if question is not None and isinstance(answer, dict):
+                question.answer = answer
+                question.answered.set()
+
+    async def next(self) -> tuple[str, Any]:
+        """Return the next question, or the outcome."""
+        return await self._heard.receive()
+
+
+Work = Callable[[Exchange], Awaitable[Object]]
+
+
+class Parking:
+    """The calls that wait."""
+
+    def __init__(self) -> None:
+        """Hold none yet."""
+        self._held: dict[str, Parked] = {}
+        self._tasks: TaskGroup
+
+    def belongs_to(self, tasks: TaskGroup) -> None:
+        """Run the calls in these tasks."""
+        self._tasks = tasks
+
+    async def run(self, client: Inbound, work: Work) -> tuple[Object, str | None]:
+        """Do the work; return the result, or what the client is to answer first and the id to come back with."""
+        call = Parked(client)
+        self._held[call.id] = call
+        self._tasks.start_soon(self._work, call, work)
+        return await self._heard(call)
+
+    async def resume(self, client: Inbound, identifier: str) -> tuple[Object, str | None]:
+        """Go on with a call whose client came back; raises MCPError for one that is over."""
+        call = self._held.get(identifier)
+        if call is None:
+            raise MCPError(INVALID_PARAMS, "the call that this answers is over; send it again without `requestState`")
+        call.client = client
+        call.take(client.params.get("inputResponses"))
+        return await self._heard(call)
+
+    async def _heard(self, call: Parked) -> tuple[Object, str | None]:
+        try:
+            key, value = await call.next()
+        except anyio.get_cancelled_exc_class():  # the client gave it up
+            call.scope.cancel()
+            self._held.pop(call.id, None)
+            raise
+        if key == "raised":
+            raise value
+        if key == "done":
+            return value, None
+        return {"resultType": "input_required", "inputRequests": {f"{_OURS}{key}": value}}, call.id
+
+    async def _work(self, call: Parked, work: Work) -> None:
+        try:
+            with call.scope:
+                try:
+                    outcome: tuple[str, Any] = ("done", await work(call))
+                except Exception as fault:  # noqa: BLE001  raised again where the client waits
+                    outcome = ("raised", fault)
+                call.events.send_nowait(outcome)
+        finally:
+            self._held.pop(call.id, None)

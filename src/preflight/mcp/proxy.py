@@ -1,0 +1,304 @@
+"""The proxy: everything passes as it came, but for calls of tools, which go through the gate."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import anyio
+
+from preflight.errors import InvalidInput, describe
+from preflight.mcp import eras
+from preflight.mcp.catalogue import Catalogue, Listed
+from preflight.mcp.eras import Object
+from preflight.mcp.gating import Gating, Held, Ready
+from preflight.mcp.lists import KEYS, Lists
+from preflight.mcp.parking import Exchange, Parking
+from preflight.mcp.sdk import METHOD_NOT_FOUND, Front, Inbound, MCPError, types
+from preflight.mcp.upstream import Greeting, Progress, Upstream
+
+_log = logging.getLogger("preflight.mcp")
+_OWN: Final = ("notifications/initialized", "notifications/cancelled")
+"""Notifications of a client that end here: its greeting is not the servers', and cancelling works call by call."""
+
+
+class Proxy:
+    """Clients in front, servers behind."""
+
+    def __init__(self, catalogue: Catalogue, name: str = "preflight") -> None:
+        """Serve what is in `catalogue`; `gate` it before anything is served."""
+        self.front = Front(name, self._handle, self._greet, catalogue.schema_of)
+        self.parking = Parking()
+        self._catalogue = catalogue
+        self._lists = Lists(catalogue)
+        self._gating: Gating
+
+    def gate(self, gating: Gating) -> None:
+        """Have calls of tools decided by `gating`."""
+        self._gating = gating
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Keep the servers, and the calls that wait for their clients, while inside."""
+        async with anyio.create_task_group() as tasks:
+            self.parking.belongs_to(tasks)
+            for server in self._catalogue.servers:
+                server.belongs_to(tasks)
+            try:
+                yield
+            finally:
+                for server in self._catalogue.servers:
+                    await server.close()
+                tasks.cancel_scope.cancel()
+
+    # what servers say by themselves
+
+    async def asked(self, server: Upstream, method: str, params: Object) -> Object:
+        """Put a server's question to the client whose call it is most likely about: the one made last."""
+        if server.exchanges:
+            return await server.exchanges[-1].ask(method, params)
+        return await self.front.ask(method, params)
+
+    async def told(self, server: Upstream, method: str, params: Object) -> None:
+        """Hand a server's notification on."""
+        if method == "notifications/tools/list_changed":
+            self._catalogue.changed(server)
+        if method in eras.CHANGES:
+            await self.front.changed(method, params)
+        elif server.exchanges:
+            await server.exchanges[-1].client.notify(method, params)
+        else:
+            await self.front.send(method, params)
+
+    # what clients say
+
+    async def _greet(self, client: Inbound, own: Any) -> Object:
+        """Introduce the servers as they introduce themselves."""
+        greetings = await self._greetings(client)
+        base: Object = own if isinstance(own, dict) else own.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if len(self._catalogue.servers) == 1:
+            return self._introduced(client, base, greetings[0])
+        capabilities: Object = {}
+        for greeting in greetings:
+            capabilities = _merged(capabilities, greeting.capabilities)
+        told = [str(greeting.instructions) for greeting in greetings if greeting.instructions]
+        together = Greeting("handshake", "", capabilities, base.get("serverInfo", {}), "\n\n".join(told) or None)
+        return self._introduced(client, base, together)
+
+    def _introduced(self, client: Inbound, base: Object, greeting: Greeting) -> Object:
+        modern = client.era == "modern"
+        whole = greeting.whole if greeting.era == client.era else {}
+        capabilities = greeting.capabilities
+        if modern and greeting.era != "modern":
+            capabilities = eras.modern_capabilities(capabilities)
+        fixed = "supportedVersions" if modern else "protocolVersion"
+        result = {**base, **whole, fixed: base[fixed], "capabilities": capabilities}
+        if greeting.instructions is not None:
+            result["instructions"] = greeting.instructions
+        if greeting.info:
+            if modern:
+                result["_meta"] = {**result.get("_meta", {}), eras.SERVER_KEY: greeting.info}
+            else:
+                result["serverInfo"] = greeting.info
+        return result
+
+    async def _greetings(self, client: Inbound) -> list[Greeting]:
+        greetings: dict[str, Greeting] = {}
+        faults: list[MCPError] = []
+
+        async def greet(server: Upstream) -> None:
+            try:
+                greetings[server.name] = await server.greet(client)
+            except MCPError as fault:
+                _log.error("%s", fault.message)
+                faults.append(fault)
+
+        async with anyio.create_task_group() as tasks:
+            for server in self._catalogue.servers:
+                tasks.start_soon(greet, server)
+        if not greetings:
+            raise faults[0]
+        return [greetings[server.name] for server in self._catalogue.servers if server.name in greetings]
+
+    async def _handle(self, client: Inbound) -> Object | None:
+        """Answer a request, or pass a notification on."""
+        if client.id is None:
+            if client.method not in _OWN:
+                for server in self._catalogue.servers:
+                    await server.notify(client.method, eras.bare_params(client.params))
+            return None
+        try:
+            result = await self._answered(client)
+        except Held as held:
+            result = held.result
+        except MCPError:
+            raise
+        except Exception as fault:
+            _log.exception("`%s` failed", client.method)
+            raise MCPError(types.INTERNAL_ERROR, f"unforeseen in the proxy: {describe(fault)}") from fault
+        return eras.result_for(client.era, client.method, result)
+
+    async def _answered(self, client: Inbound) -> Object:
+        method, params = client.method, client.params
+        if method == "ping":
+            return {}
+        if method == "tools/call":
+            return await self._call(client)
+        if method in KEYS:
+            return await self._lists.get(client, method, eras.bare_params(params))
+        if method == "logging/setLevel":
+            return await self._log_level(client)
+        if method in ("resources/subscribe", "resources/unsubscribe"):
+            return await self._subscribe(client)
+        server, params = await self._addressed(client)
+        return await self._passed(client, server, params)
+
+    async def _addressed(self, client: Inbound) -> tuple[Upstream, Object]:
+        """Return the server that a request is for, and the request with that server's own names."""
+        params = client.params
+        if client.method == "prompts/get" and isinstance(params.get("name"), str):
+            server, name = self._catalogue.owner(params["name"])
+            return server, {**params, "name": name}
+        if client.method == "completion/complete" and isinstance(params.get("ref"), dict):
+            ref = params["ref"]
+            if isinstance(ref.get("name"), str):
+                server, name = self._catalogue.owner(ref["name"])
+                return server, {**params, "ref": {**ref, "name": name}}
+            return await self._lists.reader(client, ref.get("uri")), params
+        if client.method.startswith("resources/"):
+            return await self._lists.reader(client, params.get("uri")), params
+        if self._catalogue.prefixed:
+            raise MCPError(METHOD_NOT_FOUND, f"`{client.method}` names no server, and there are several")
+        return self._catalogue.servers[0], params
+
+    async def _log_level(self, client: Inbound) -> Object:
+        level = client.params.get("level")
+        for server in self._catalogue.servers:
+            if (await server.greet(client)).era == "modern":
+                server.log_level = level if isinstance(level, str) else None
+            elif "logging" in (server.greeting.capabilities if server.greeting else {}):
+                await server.request(client, client.method, eras.bare_params(client.params))
+        return {}
+
+    async def _subscribe(self, client: Inbound) -> Object:
+        uri = client.params.get("uri")
+        server = await self._lists.reader(client, uri)
+        if (await server.greet(client)).era == "handshake" or not isinstance(uri, str):
+            return await server.request(client, client.method, eras.bare_params(client.params))
+        await server.subscribe(uri, wanted=client.method == "resources/subscribe")
+        return {}
+
+    # calls
+
+    async def _call(self, client: Inbound) -> Object:
+        listed, public, arguments = await self._proposed(client)
+        server = listed.server
+        if self._gating.effect(listed) == "read":
+            sent = await self._gating.read(listed, arguments)
+            params = {**client.params, "name": listed.name}
+            if sent is not arguments:
+                params["arguments"] = sent
+            return await self._passed(client, server, params)
+        if (held := self._held(client)) is not None:
+            return self._surfaced(client, *await self.parking.resume(client, held))
+        ready = await self._gating.decide(client, listed, public, arguments)
+        if not isinstance(ready, Ready):
+            return ready
+        if client.era == "handshake":
+            exchange = Exchange(client)
+            return await self._gating.execute(ready, exchange, _progress(exchange))
+        work = _Execution(self._gating, ready)
+        return self._surfaced(client, *await self.parking.run(client, work))
+
+    async def _proposed(self, client: Inbound) -> tuple[Listed, str, Object]:
+        """Return the tool that a call names and its arguments; raises MCPError, after it was recorded, for others."""
+        name, arguments = client.params.get("name"), client.params.get("arguments")
+        if not isinstance(name, str):
+            raise await self._gating.refused(client.params, InvalidInput("name", "missing", "name the tool to call"))
+        if not isinstance(arguments, dict | None):
+            what = InvalidInput("arguments", f"a `{type(arguments).__name__}`", "send an object")
+            raise await self._gating.refused(client.params, what)
+        server, own = self._catalogue.owner(name)
+        listed = await self._catalogue.find(client, server, own)
+        if listed is None:
+            what = InvalidInput("name", f"`{server.name}` lists no tool `{own}`", "`tools/list` names those there are")
+            raise await self._gating.refused(client.params, what)
+        return listed, name, arguments or {}
+
+    async def _passed(self, client: Inbound, server: Upstream, params: Object) -> Object:
+        """Pass a request on, and its server's questions back, in whatever eras the two are."""
+        greeting = await server.greet(client)
+        if client.era == "handshake":
+            exchange = Exchange(client)
+            return await server.request(client, client.method, eras.bare_params(params), exchange, _progress(exchange))
+        if greeting.era == "modern":
+            kept = {name: params[name] for name in ("inputResponses", "requestState") if name in params}
+            sent = {**eras.bare_params(params), **kept}
+            return await server.request(client, client.method, sent, None, _progress(Exchange(client)))
+        if client.method not in eras.ASKING:
+            return await server.request(client, client.method, eras.bare_params(params), None, None)
+        if (held := self._held(client)) is not None:
+            return self._surfaced(client, *await self.parking.resume(client, held))
+        work = _Passing(server, client.method, eras.bare_params(params))
+        return self._surfaced(client, *await self.parking.run(client, work))
+
+    def _held(self, client: Inbound) -> str | None:
+        state = self._gating.sealing.opened(client.params) if client.era == "modern" else None
+        held = (state or {}).get("held")
+        return held if isinstance(held, str) else None
+
+    def _surfaced(self, client: Inbound, result: Object, held: str | None) -> Object:
+        """Let a client come back to a call that waits for it."""
+        if held is None:
+            return result
+        return {**result, "requestState": self._gating.sealing.seal(client.params, {"held": held})}
+
+
+class _Passing:
+    """A request that is passed on while its client comes and goes."""
+
+    def __init__(self, server: Upstream, method: str, params: Object) -> None:
+        self._server = server
+        self._method = method
+        self._params = params
+
+    async def __call__(self, exchange: Exchange) -> Object:
+        return await self._server.request(exchange.client, self._method, self._params, exchange, _progress(exchange))
+
+
+class _Execution:
+    """A started call whose client comes and goes."""
+
+    def __init__(self, gating: Gating, ready: Ready) -> None:
+        self._gating = gating
+        self._ready = ready
+
+    async def __call__(self, exchange: Exchange) -> Object:
+        return await self._gating.execute(self._ready, exchange, _progress(exchange))
+
+
+def _progress(exchange: Exchange) -> Progress | None:
+    """Return what hands progress to a client that wants it, under the token of its present request."""
+    if "progressToken" not in exchange.client.meta:
+        return None
+
+    async def progress(params: Object) -> None:
+        client = exchange.client
+        if "progressToken" in client.meta:
+            await client.notify("notifications/progress", {**params, "progressToken": client.meta["progressToken"]})
+
+    return progress
+
+
+def _merged(first: Object, second: Object) -> Object:
+    """Return what either can."""
+    merged = dict(first)
+    for name, value in second.items():
+        known = merged.get(name)
+        if isinstance(known, dict) and isinstance(value, dict):
+            merged[name] = dict(known) | value
+        else:
+            merged[name] = value
+    return merged

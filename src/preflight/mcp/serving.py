@@ -1,0 +1,129 @@
+"""Putting the proxy together: the gate, its rules, the words, the servers; and serving until the client goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import anyio
+
+from preflight.api import AsyncPreflight, create_async_preflight
+from preflight.clock import SystemClock
+from preflight.errors import HookError
+from preflight.mcp.asking import Asking, Page
+from preflight.mcp.catalogue import Catalogue
+from preflight.mcp.config import ServerConfig
+from preflight.mcp.eras import NEWEST_HANDSHAKE, Object
+from preflight.mcp.gating import BUDGET_SECONDS, Gating, Who
+from preflight.mcp.nopage import NoPage
+from preflight.mcp.proxy import Proxy
+from preflight.mcp.sdk import Client, Inbound
+from preflight.mcp.upstream import Upstream
+from preflight.model.instruction import Segment
+from preflight.model.rules import Effect
+from preflight.ports import Storage, Words
+from preflight.rulebook import RulesGiven, rules_source
+
+_READ_SECONDS: Final = 30.0
+_log = logging.getLogger("preflight.mcp")
+
+
+class NoWords:
+    """Nothing that the user said is known: every value is asked for."""
+
+    def segments(self, join: Mapping[str, str]) -> tuple[Segment, ...]:  # noqa: ARG002  the form of `Words`
+        """Return nothing."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a proxy is made of. `form_for` is the gravest effect for which a form is enough; None: for none."""
+
+    servers: Sequence[ServerConfig]
+    storage: Storage
+    rules: RulesGiven
+    who: Who
+    words: Words = field(default_factory=NoWords)
+    form_for: Effect | None = "reversible"
+    budget: float = BUDGET_SECONDS
+    store_instruction: bool = True
+
+
+class Reads:
+    """Reads for measures, from the threads that hooks run on; works once a client was greeted."""
+
+    def __init__(self) -> None:
+        """Reach nothing before `bind`."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._servers: Mapping[str, Upstream] = {}
+
+    def bind(self, servers: Mapping[str, Upstream]) -> None:
+        """Read from these servers, on the loop that is running."""
+        self._loop = asyncio.get_running_loop()
+        self._servers = servers
+
+    def __call__(self, server: str, tool: str, arguments: dict[str, object]) -> object:
+        """Call a read tool; raises HookError when the server is not behind this proxy."""
+        found = self._servers.get(server)
+        if found is None or self._loop is None:
+            message = f"a measure reads the server `{server}`, which is not behind this proxy"
+            raise HookError(message)
+        params: Object = {"name": tool, "arguments": arguments}
+        reading = asyncio.run_coroutine_threadsafe(found.request(_nobody(), "tools/call", params), self._loop)
+        return reading.result(_READ_SECONDS)
+
+
+def _nobody() -> Inbound:
+    """Stand in for a client where the proxy itself reads; a server that was greeted before never sees it."""
+    client = Client("", "preflight")
+    return Inbound("tools/call", {}, None, "handshake", NEWEST_HANDSHAKE, client, {}, None)
+
+
+class Assembled:
+    """A proxy with all its parts."""
+
+    def __init__(self, setting: Setting, page: Page | None = None) -> None:
+        """Build it; nothing is started."""
+        rules = rules_source(setting.rules)
+        self.reads = Reads()
+        self.gate: AsyncPreflight = create_async_preflight(
+            storage=setting.storage, rules=rules if setting.rules is None else setting.rules, read_tool=self.reads,
+            store_instruction=setting.store_instruction, clock=SystemClock(),
+        )  # fmt: skip
+        reporter = _Later()
+        self.servers = {each.name: Upstream(each.name, each.transport(), reporter) for each in setting.servers}
+        catalogue = Catalogue(tuple(self.servers.values()))
+        self.proxy = reporter.to = Proxy(catalogue)
+        asking = Asking(self.gate, page or NoPage(), setting.who.user, setting.form_for)
+        self.proxy.gate(Gating(self.gate, rules, setting.words, setting.who, catalogue, asking, setting.budget))
+
+    async def serve_stdio(self) -> None:
+        """Serve the client on standard input and output until it goes away."""
+        self.reads.bind(self.servers)
+        async with self.proxy.running():
+            await self.proxy.front.serve_stdio()
+
+
+def run(serve: Callable[[], Awaitable[None]]) -> None:
+    """Run until the client goes away; whatever ends it is told on standard error."""
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its warnings are about wire details
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("preflight: %(message)s"))
+    _log.addHandler(handler)
+    anyio.run(serve)
+
+
+class _Later:
+    """Reports to a proxy that is made after its servers."""
+
+    to: Proxy
+
+    async def asked(self, server: Upstream, method: str, params: Any) -> Object:
+        return await self.to.asked(server, method, params)
+
+    async def told(self, server: Upstream, method: str, params: Any) -> None:
+        await self.to.told(server, method, params)

@@ -1,0 +1,131 @@
+"""What the model is told when a call did not run, or not as it proposed. Never a candidate (R-9), never a token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from preflight.mcp.eras import Object
+from preflight.model.json_value import thaw
+from preflight.model.question import Question
+from preflight.model.record import Record
+from preflight.render.visible import value_text, visible
+from preflight.results import Asking, Checked, Executed, Failed, InDoubt, Refused
+
+DECISION = "preflight/decision"
+QUESTION = "preflight/question"
+CHANGED = "preflight/changed"
+_OF_OTHERS = ("tool_undetermined", "tool_undetermined_exhausted")
+
+
+def blocked(checked: Checked) -> Object:
+    """Tell that a call is held or waits for its trigger, and why."""
+    record = checked.record
+    if checked.decision == "deferred":
+        return _result("Nothing was called yet: the call waits for its time or event.", record)
+    return _result(f"Held, nothing was called: {_reason(record)}.", record)
+
+
+def waiting(asking: Asking, where: str, why: str = "") -> Object:
+    """Tell that a question is open, where a person can answer it, and that the same call then goes on."""
+    question = asking.question
+    lines = [
+        f"Nothing was called: {visible(question.message)}",
+        *_open(question),
+        *([visible(why)] if why else []),
+        f"The question waits for a person until {question.expires_at[:16]} UTC. {where}",
+        "Then send exactly the same call again. Do not answer it yourself, and do not guess a value.",
+    ]
+    result = _result("\n".join(lines), asking.record)
+    result["_meta"][QUESTION] = question.question_id
+    return result
+
+
+def _open(question: Question) -> list[str]:
+    names = [f"`{visible(slot.name)}`" for slot in question.slots]
+    names += [f"`{visible(item.description) or visible(item.id)}`" for item in question.items]
+    return [f"What is open: {', '.join(names)}."] if names else []
+
+
+def refused(refusal: Refused) -> Object:
+    """Tell why a decision could not be started."""
+    if refusal.code == "already_started":
+        text = (
+            "Not called again: this very call was started before. If its outcome is not known, a person settles it; "
+            "if it is to run once more, the user says so."
+        )
+        return _result(text, refusal.record)
+    return _result(f"Nothing was called: {visible(refusal.why)}.", refusal.record)
+
+
+def again(record: Record) -> Object:
+    """Tell that the same words already led to the same call."""
+    text = (
+        "Not called again: the same words led to the same call, which ran. If it is to run once more, the user says so."
+    )
+    return _result(text, record)
+
+
+def in_doubt(execution: InDoubt) -> Object:
+    """Tell that nobody knows whether a call took effect."""
+    text = (
+        f"In doubt: the call was sent and its outcome is not known ({visible(execution.error)}). "
+        "It may have taken effect. It is not sent again; a person finds out and settles it."
+    )
+    return _result(text, execution.record)
+
+
+def ran(execution: Executed | Failed, proposed: Mapping[str, object]) -> Object:
+    """Return the server's result, and tell what of the proposed arguments was not sent as proposed."""
+    given = execution.shown
+    result: Object = dict(given) if isinstance(given, Mapping) else {}
+    meta = result.get("_meta")
+    added: Object = {DECISION: execution.record.decision_id}
+    told = changes(proposed, execution.record)
+    if told:
+        added[CHANGED] = told
+        result["content"] = [*_content(result), {"type": "text", "text": _changes_text(told)}]
+    result["_meta"] = {**(meta if isinstance(meta, Mapping) else {}), **added}
+    return result
+
+
+def changes(proposed: Mapping[str, object], record: Record) -> Object:
+    """Return the arguments that were sent otherwise than proposed: what was sent, or None for what was left out.
+
+    The record masks what is secret (R-78).
+    """
+    sent: Object = msgspec.to_builtins(record.call_arguments or {}, enc_hook=thaw)
+    secret = {pointer.split("/")[2] for pointer in record.sealed if pointer.startswith("/call_arguments/")}
+    names = [name for name in sent if name not in secret and (name not in proposed or proposed[name] != sent[name])]
+    return {**{name: sent[name] for name in names}, **{name: None for name in proposed if name not in sent}}
+
+
+def _changes_text(told: Mapping[str, object]) -> str:
+    parts = [
+        f"`{visible(name)}` was left out" if value is None else f"`{visible(name)}` was sent as {value_text(value)}"
+        for name, value in told.items()
+    ]
+    return f"Not sent as proposed, since only confirmed values are sent: {'; '.join(parts)}."
+
+
+def _content(result: Object) -> list[object]:
+    content = result.get("content")
+    return list(content) if isinstance(content, list) else []
+
+
+def _reason(record: Record) -> str:
+    gate = record.gate
+    if gate is not None and gate.kind in _OF_OTHERS:
+        return "it is not settled that the tool does what the user meant"  # R-25: no tool is named
+    return visible(record.reason)
+
+
+def failure(text: str) -> Object:
+    """Return an error result without a record."""
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _result(text: str, record: Record | None) -> Object:
+    meta = {} if record is None else {DECISION: record.decision_id}
+    return {**failure(text), "_meta": meta}

@@ -1,0 +1,344 @@
+"""One server behind the proxy: started when it is needed, greeted in either era, started again when it died."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from preflight.errors import describe
+from preflight.mcp import eras
+from preflight.mcp.eras import Era, Object
+from preflight.mcp.parking import Exchange
+from preflight.mcp.sdk import CLOSED, UNSUPPORTED, Inbound, MCPError, Peer, Streams, encode_header_value, param_headers
+
+Progress = Callable[[Object], Awaitable[None]]
+Transport = Callable[[], AbstractAsyncContextManager[Streams]]
+_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_GREETING_SECONDS: Final = 30.0
+_PROBE_SECONDS: Final = 10.0
+_WAITING_NOTICES: Final = 1_000
+"""Notifications that may wait to be handed on; what a flooding server sends beyond is dropped."""
+_CONSUMED: Final = ("notifications/cancelled", "notifications/subscriptions/acknowledged")
+"""What is dealt with here: cancelling the server's own request already reached whoever is asked."""
+_log = logging.getLogger("preflight.mcp")
+
+
+class Reporter(Protocol):
+    """Who hears what a server says by itself."""
+
+    async def asked(self, server: Upstream, method: str, params: Object) -> Object:
+        """Answer a request of the server's."""
+        ...
+
+    async def told(self, server: Upstream, method: str, params: Object) -> None:
+        """Take a notification of the server's."""
+        ...
+
+
+@dataclass
+class Greeting:
+    """What a server said about itself, as it said it."""
+
+    era: Era
+    version: str
+    capabilities: Object
+    info: Object
+    instructions: object = None
+    whole: Object = field(default_factory=dict)
+
+
+class Upstream:
+    """A server that requests are sent to. `name` is the one that rules know it by."""
+
+    def __init__(self, name: str, transport: Transport, reporter: Reporter) -> None:
+        """Reach it over `transport`, a context manager that yields a pair of streams."""
+        self.name = name
+        self.greeting: Greeting | None = None
+        self.subscribed: set[str] = set()
+        self.log_level: str | None = None
+        self._transport = transport
+        self._reporter = reporter
+        self._tasks: TaskGroup
+        self._peer: Peer | None = None
+        self._closing: anyio.Event | None = None
+        self._lock = anyio.Lock()
+        self._client: Inbound | None = None
+        self._listening: anyio.CancelScope | None = None
+        self.exchanges: list[Exchange] = []
+        self._progress: dict[str, Progress] = {}
+        self._tokens = itertools.count(1)
+        self._notices = 0
+        self._schemas: dict[str, object] = {}
+
+    def belongs_to(self, tasks: TaskGroup) -> None:
+        """Run in these tasks."""
+        self._tasks = tasks
+
+    async def greet(self, client: Inbound) -> Greeting:
+        """Make sure that the server runs and was greeted on behalf of `client`; raises MCPError when it cannot be.
+
+        The first client's era is tried first, so that least has to be translated; what that client can do
+        is what the server is told.
+        """
+        async with self._lock:
+            if self._peer is None or self.greeting is None:
+                self._client = self._client or client
+                await self._start()
+                try:
+                    self.greeting = await self._greeted(self._client)
+                except BaseException:
+                    self._stop()
+                    raise
+                if self.greeting.era == "modern":
+                    self._listen(self.greeting)
+            return self.greeting
+
+    async def subscribe(self, uri: str, *, wanted: bool) -> None:
+        """Ask a modern server to tell when a resource changes, or no more."""
+        (self.subscribed.add if wanted else self.subscribed.discard)(uri)
+        if self.greeting is not None:
+            self._listen(self.greeting)
+
+    async def request(
+        self,
+        client: Inbound,
+        method: str,
+        params: Object,
+        exchange: Exchange | None = None,
+        progress: Progress | None = None,
+    ) -> Object:
+        """Send a request on and return the result as it came; raises MCPError as it came.
+
+        What the server asks meanwhile is put to `exchange`; without one, a modern server's questions are the
+        result. `progress` is given each progress notification. Cancelling it cancels it at the server.
+        """
+        greeting = await self.greet(client)
+        if exchange is not None:
+            self.exchanges.append(exchange)
+        token = None if progress is None else f"preflight-{next(self._tokens)}"
+        if token is not None and progress is not None:
+            self._progress[token] = progress
+            params = {**params, "_meta": {**_object(params.get("_meta")), "progressToken": token}}
+        try:
+            result = await self._send(greeting, method, params)
+            while exchange is not None and eras.asks(result):
+                answers = {key: await exchange.ask(wanted, asked) for key, wanted, asked in eras.input_requests(result)}
+                again = {**params, "inputResponses": answers}
+                if "requestState" in result:
+                    again["requestState"] = result["requestState"]
+                result = await self._send(greeting, method, again)
+            return result
+        finally:
+            if exchange is not None:
+                self.exchanges.remove(exchange)
+            if token is not None:
+                self._progress.pop(token, None)
+
+    async def _send(self, greeting: Greeting, method: str, params: Object) -> Object:
+        params = dict(params)
+        headers = self._stamp(greeting, method, params)
+        if self._peer is None:
+            raise MCPError(CLOSED, f"the server `{self.name}` went away")
+        return await self._peer.request(method, params, headers=headers)
+
+    async def notify(self, method: str, params: Object) -> None:
+        """Send a notification on; a server that is not there misses it."""
+        if self._peer is not None and self.greeting is not None:
+            params = dict(params)
+            await self._peer.notify(method, params, self._stamp(self.greeting, method, params))
+
+    def learn_schemas(self, tools: list[Object]) -> None:
+        """Remember the input schemas: some want arguments repeated in headers."""
+        self._schemas |= {tool["name"]: tool.get("inputSchema") for tool in tools if isinstance(tool.get("name"), str)}
+
+    async def close(self) -> None:
+        """End the connection; its process is ended with it."""
+        self._stop()
+
+    # the connection
+
+    async def _start(self) -> None:
+        self.greeting = None
+        try:
+            await self._tasks.start(self._run)
+        except Exception as fault:
+            text = f"the server `{self.name}` cannot be reached: {describe(_innermost(fault))}"
+            raise MCPError(CLOSED, text) from fault
+
+    async def _run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        begun = False
+        closing = anyio.Event()
+        try:
+            async with self._transport() as streams, anyio.create_task_group() as tasks:
+                peer = Peer(streams)
+                await tasks.start(peer.run, self._asked, self._told)
+                tasks.start_soon(_when_set, closing, tasks)
+                self._peer, self._closing, begun = peer, closing, True
+                task_status.started()
+                await _until_closed(peer, tasks)
+        except Exception as fault:
+            if not begun:
+                raise
+            _log.warning("the connection to `%s` broke: %s", self.name, describe(_innermost(fault)))
+        finally:
+            if self._closing is closing:
+                self._peer, self.greeting = None, None
+
+    def _stop(self) -> None:
+        if self._closing is not None:
+            self._closing.set()
+        self._peer, self.greeting, self._closing = None, None, None
+
+    def _listen(self, greeting: Greeting) -> None:
+        """Open a modern server's stream of changes anew: it is the only way it tells of them."""
+        if self._listening is not None:
+            self._listening.cancel()
+        self._listening = anyio.CancelScope()
+        self._tasks.start_soon(self._changes, greeting, self._listening)
+
+    async def _changes(self, greeting: Greeting, scope: anyio.CancelScope) -> None:
+        wanted: Object = {
+            name: True
+            for name, kind in (("toolsListChanged", "tools"), ("promptsListChanged", "prompts"),
+                               ("resourcesListChanged", "resources"))
+            if _object(greeting.capabilities.get(kind)).get("listChanged")
+        }  # fmt: skip
+        if self.subscribed:
+            wanted["resourceSubscriptions"] = sorted(self.subscribed)
+        if not wanted:
+            return
+        with scope:
+            try:
+                await self._send(greeting, "subscriptions/listen", {"notifications": wanted})
+            except MCPError as fault:
+                _log.warning("`%s` does not tell of changes: %s", self.name, fault.message)
+
+    # greetings
+
+    async def _greeted(self, client: Inbound) -> Greeting:
+        first, second = (self._discover, self._initialize) if client.era == "modern" else (
+            self._initialize, self._discover
+        )  # fmt: skip
+        try:
+            return await first(client)
+        except MCPError as fault:
+            if fault.code == CLOSED or (first == self._initialize and fault.code != UNSUPPORTED):
+                raise self._unfriendly(fault) from fault
+        try:
+            return await second(client)
+        except MCPError as fault:
+            raise self._unfriendly(fault) from fault
+
+    def _unfriendly(self, fault: MCPError) -> MCPError:
+        return MCPError(CLOSED, f"the server `{self.name}` did not answer the greeting: {fault.message}")
+
+    async def _initialize(self, client: Inbound) -> Greeting:
+        assert self._peer is not None  # noqa: S101  it was just started
+        version = client.version if client.era == "handshake" else eras.NEWEST_HANDSHAKE
+        params = {
+            "protocolVersion": version,
+            "capabilities": client.client.capabilities,
+            "clientInfo": _info(client),
+        }
+        result = await self._peer.request("initialize", params, seconds=_GREETING_SECONDS, cancel=False)
+        agreed = result.get("protocolVersion")
+        greeting = Greeting(
+            "handshake", agreed if isinstance(agreed, str) else version, _object(result.get("capabilities")),
+            _object(result.get("serverInfo")), result.get("instructions"), result,
+        )  # fmt: skip
+        await self._peer.notify("notifications/initialized", {}, {"mcp-protocol-version": greeting.version})
+        return greeting
+
+    async def _discover(self, client: Inbound) -> Greeting:
+        assert self._peer is not None  # noqa: S101  it was just started
+        params: Object = {}
+        headers = self._envelope(client, "server/discover", params)
+        result = await self._peer.request(
+            "server/discover", params, headers=headers, seconds=_PROBE_SECONDS, cancel=False
+        )
+        versions = result.get("supportedVersions")
+        if not isinstance(versions, list) or eras.MODERN_VERSION not in versions:
+            raise MCPError(UNSUPPORTED, f"it names no version that is spoken here: {versions!r:.200}")
+        info = _object(_object(result.get("_meta")).get(eras.SERVER_KEY))
+        return Greeting(
+            "modern", eras.MODERN_VERSION, _object(result.get("capabilities")), info, result.get("instructions"), result
+        )
+
+    # what every message carries
+
+    def _stamp(self, greeting: Greeting, method: str, params: Object) -> dict[str, str]:
+        if greeting.era == "handshake":
+            return {"mcp-protocol-version": greeting.version}
+        assert self._client is not None  # noqa: S101  somebody greeted it
+        headers = self._envelope(self._client, method, params)
+        if self.log_level is not None:
+            params["_meta"].setdefault(eras.LOG_LEVEL_KEY, self.log_level)
+        return headers
+
+    def _envelope(self, client: Inbound, method: str, params: Object) -> dict[str, str]:
+        """Put the envelope into `params`, and return the headers that repeat it."""
+        params["_meta"] = {
+            **_object(params.get("_meta")),
+            eras.VERSION_KEY: eras.MODERN_VERSION,
+            eras.CLIENT_KEY: _info(client),
+            eras.CAPABILITIES_KEY: client.client.capabilities,
+        }
+        headers = {"mcp-protocol-version": eras.MODERN_VERSION, "mcp-method": method}
+        name = params.get(_NAMED.get(method, ""))
+        if isinstance(name, str):
+            headers["mcp-name"] = encode_header_value(name)
+            if method == "tools/call":  # arguments may have been changed here: their headers are made anew
+                headers |= param_headers(self._schemas.get(name), _object(params.get("arguments")))
+        return headers
+
+    # what the server says by itself
+
+    async def _asked(self, method: str, params: Object) -> Object:
+        if method == "ping":
+            return {}
+        return await self._reporter.asked(self, method, params)
+
+    async def _told(self, method: str, params: Object) -> None:
+        if self._notices >= _WAITING_NOTICES:
+            return
+        self._notices += 1
+        try:
+            if method == "notifications/progress":
+                progress = self._progress.get(str(params.get("progressToken")))
+                if progress is not None:
+                    await progress(params)
+            elif method not in _CONSUMED:
+                await self._reporter.told(self, method, params)
+        finally:
+            self._notices -= 1
+
+
+async def _when_set(closing: anyio.Event, tasks: TaskGroup) -> None:
+    await closing.wait()
+    tasks.cancel_scope.cancel()
+
+
+async def _until_closed(peer: Peer, tasks: TaskGroup) -> None:
+    await peer.closed.wait()
+    tasks.cancel_scope.cancel()
+
+
+def _info(client: Inbound) -> Object:
+    return {"name": client.client.name or "preflight", "version": client.client.version or "0"}
+
+
+def _object(value: object) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _innermost(fault: BaseException) -> BaseException:
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    return fault
