@@ -22,6 +22,7 @@ from preflight.model.evidence import Located
 from preflight.model.instruction import USER, Segment
 from preflight.model.json_value import freeze, thaw
 from preflight.model.record import Record
+from preflight.model.sealed import MASK
 from preflight.model.slot import FieldState
 from preflight.ports import Storage
 from preflight.rulebook import RulesGiven, rules_source
@@ -115,8 +116,11 @@ def _text(value: object) -> str:
 
 
 def _evidence_changes(record: Record) -> list[Change]:
-    """Read each stored piece of evidence again: does the matched text still say the value? (R-59)."""
-    states = (*(record.fields or ()), *record.extra_fields)
+    """Read each stored piece of evidence again: does the matched text still say the value? (R-59).
+
+    What is secret is not opened for it, and so not read again (R-78).
+    """
+    states = [state for state in (*(record.fields or ()), *record.extra_fields) if state.value != MASK]
     return [
         Change(f"slot `{state.name}`", "supported", "not supported by the stored words")
         for state in states

@@ -281,7 +281,9 @@ def test_a_secret_passes_through_the_commands_unseen(shell: Shell) -> None:
     outs += [shell("explain", decision), shell("explain", decision, "--json"), shell("audit")]
     outs += [shell("execute", decision, "--json", "--server", server), shell("execute", decision, "--server", server)]
     outs += [shell("audit", "export", "--format", form) for form in ("jsonl", "csv", "prov")]
-    outs += [shell("recover"), shell("in-doubt"), shell("doctor"), shell("audit", "verify")]
+    outs += [shell("recover"), shell("in-doubt"), shell("doctor"), shell("audit", "verify"), shell("gaps")]
+    outs += [shell("replay"), shell("replay", "--json")]
+    assert (outs[-1].code, outs[-2].code) == (0, 0)
     assert outs[7].json["status"] == "executed"
     for ran in outs:
         assert ACCOUNT not in ran.out + ran.err
