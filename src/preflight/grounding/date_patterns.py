@@ -88,5 +88,16 @@ MOVED = re.compile(
     r"|después del?|avant|après)\s(?:the |dem |el |le )?$",
     re.IGNORECASE,
 )
+# `a week from Friday` is another day than Friday; `for a week from Friday` starts on it.
+MOVED_FROM = re.compile(
+    r"(?<!\bfor )\b(?:an?|one|two|three|four|\d{1,2}|eine|una|une)\s"
+    r"(?:days?|weeks?|fortnights?|months?|years?|woche|semana|semaine)\s(?:from|ab|von|desde|à partir de)\s$",
+    re.IGNORECASE,
+)
+MOVED_ON = re.compile(
+    r"\s(?:in (?:an?|one|two|three|einer|einem|zwei|drei|\d{1,2}) (?:days?|weeks?|fortnight|months?|tag\w*"
+    r"|woche\w*|monat\w*)|in acht tagen|next week|next month|week|fortnight)\b",
+    re.IGNORECASE,
+)
 MOVED_AFTER = re.compile(r"\s(?:from now|after next|before last)\b|의?\s?(?:다음|전)\s?날", re.IGNORECASE)
 DOTTED = re.compile(r"(?<![\w/.-])(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?![\d])")

@@ -42,7 +42,12 @@ def dates(text: str, language: str) -> list[Mention]:
 def _moved(text: str, mention: Mention) -> bool:
     """`the day before 4 December`, `two Fridays from now`: the day that is meant is another one."""
     before = text[max(0, mention.start - 24) : mention.start]
-    return grammar.MOVED.search(before) is not None or grammar.MOVED_AFTER.match(text, mention.end) is not None
+    if grammar.MOVED.search(before) or grammar.MOVED_AFTER.match(text, mention.end):
+        return True
+    if mention.normaliser != "date_relative" or not isinstance(mention.key, tuple) or mention.key[0] == "shift":
+        return False
+    on = mention.key[0] == "rel" and grammar.MOVED_ON.match(text, mention.end)
+    return bool(on) or grammar.MOVED_FROM.search(before) is not None
 
 
 def _longest(found: list[Mention]) -> list[Mention]:

@@ -17,6 +17,7 @@ from preflight.grounding.quantities import Quantity, quantities
 from preflight.grounding.quoting import own_words
 from preflight.grounding.text import bounded
 from preflight.grounding.words import Words
+from preflight.grounding.zones import Zone, zone_after
 
 MAX_MENTIONS = 24
 _MAX_TRIES = 400
@@ -27,12 +28,31 @@ _NEXT_TO = 3
 _MAX_CORRECTIONS = 64
 _SORTS = ("number", "date", "time")
 _AFTER_ITS_VALUE = ("instead", "말고")
+_RETRACTION = re.compile(
+    r"\b(?:(?:scratch|forget|cancel|strike|disregard)\s(?:that|it|all that)|never ?mind)\b(?=\s?(?:[.,;!:–—-]|$))"
+    r"|\b(?:vergiss es|olvídalo|laisse tomber)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+# What a correction may put before a name, and capitals that begin a sentence and no name.
+_NEW_NAME = re.compile(
+    r"[\s,.:!]{0,3}(?:(?:to|for|with|pay|mail|call|the|it['’]?s|it|make it|[Ii] meant?)[\s,]{1,2}){0,2}"
+    r"(?P<name>[A-Z][^\W\d_]+)"
+)
+_NO_NAME = frozenset(
+    """
+    I It Its The This That My Your Please Can Could Would Will Let We You They He She Is Are Was Do Does Did Have Has
+    What When Where Why How Who Which There Here If And But So Also Just Make Use Send Pay Set Add Get Give Book Change
+    Put Move Take Keep Yes No Not Sorry Actually Instead Thanks Thank Maybe Monday Tuesday Wednesday Thursday Friday
+    Saturday Sunday January February March April May June July August September October November December Ok Okay
+    """.split()
+)
+_NAME_CUES = ("no,", "no wait", "nope", "wait,", "sorry", "sorry,", "actually", "or rather", "rather,", "correction")
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 _CORRECTION = re.compile(
     r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction"
     r"|scratch that|wait,|actually|change (?:it|that) to|on second thought|instead(?! of))(?![^\W_])"
-    r"|\b(?:nein|besser gesagt|ich meine|doch lieber|mejor|perdón|digo|quiero decir|non,|plutôt|pardon"
-    r"|je veux dire)(?![^\W_])|아니|정정|말고|いや|じゃなくて|ではなく|やっぱり",
+    r"|\b(?:nein|nee,|äh,|quatsch,|besser gesagt|ich meine|doch lieber|mejor|perdón|digo|quiero decir|non,"
+    r"|plutôt|pardon|je veux dire)(?![^\W_])|아니|정정|말고|いや|じゃなくて|ではなく|やっぱり",
     re.IGNORECASE,
 )
 
@@ -126,6 +146,13 @@ class Index:
         return times.times(self.text, self.language)
 
     @cached_property
+    def zones(self) -> dict[tuple[int, int], Zone]:
+        """The time zones written behind times of day, by the span of the time."""
+        spans = dict.fromkeys((mention.start, mention.end) for mention in self.times)
+        found = ((span, zone_after(self.text, *span)) for span in spans)
+        return {span: zone for span, zone in found if zone is not None}
+
+    @cached_property
     def _calendar(self) -> tuple[list[int], list[tuple[int, int, bool]]]:
         spans = sorted(
             (mention.start, mention.end, "ambiguous" in mention.flags) for mention in (*self.dates, *self.times)
@@ -187,6 +214,21 @@ class Index:
         return not any(char.isalnum() for char in self.text[end:start]) and bool(
             self.text[stop : stop + 40].strip(" ,.!")
         )
+
+    @cached_property
+    def retracted(self) -> int:
+        """Up to where the user took everything back: `scratch that`; -1 when nowhere."""
+        return max((match.start() for match in _RETRACTION.finditer(self.text)), default=-1)
+
+    def other_name(self, after: int, name: str) -> bool:
+        """Whether a correction after this offset names somebody else: `pay Ana 300. Wait, Bob`."""
+        if name[:1].isupper():
+            for start, end in self.corrections[-_MAX_CORRECTIONS:]:
+                if start >= after and self.text[start:end].lower() in _NAME_CUES:
+                    new = _NEW_NAME.match(self.text, end)
+                    if new and new["name"] not in _NO_NAME and new["name"] not in name:
+                        return self.text.find(name, end) < 0
+        return False
 
     def replacement(self, sort: str, length: int = 0) -> Replacement | None:
         """The last mention of a sort that a correction puts in the place of earlier ones; of a length, for codes."""

@@ -10,27 +10,32 @@ from preflight.model.evidence import Evidence
 
 _SMALL = r"(?:to |for |from |in |at |on |with |the |a |an |any |my )?"
 _REFUSED = re.compile(
-    r"(?:(?:(?<!i )(?<!we )(?<!they )(?<!you )\b(?:don['’]?t|do not|never)"
+    r"(?:(?:(?<!i )(?<!we )(?<!they )(?<!you )\b(?:don['’]?t|do not|never)(?:,[^,.;!?\n]{1,30},)?"
     r"|\b(?:must|should|shall|may)(?:n['’]t|\snot|\snever))\s(?!forget|worry|hesitate|only|just)(?:[^\W\d_]+\s){1,2}"
     rf"{_SMALL}"
     rf"|\b(?:but |and |, ?)?not\s{_SMALL}"
     r"|\bwithout\s(?:[^\W\d_]+\s){1,2}(?:to|for)\s(?:the )?"
     r"|\b(?:except(?: for)?|exclud(?:e|ing)|omit(?:ting)?|ignor(?:e|ing)|instead of|rather than|other than"
-    rf"|anything but|anyone but|avoid|skip)\s{_SMALL}"
-    r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|salvo|menos|en vez de|sauf|pas)\s(?:an |auf |a |à |el |la "
+    r"|(?:any|every)(?:thing|one|body|\s[^\W\d_]+)\sbut|all but|avoid|skip|used to be|formerly|previously"
+    rf")\s{_SMALL}"
+    r"|\b(?:nicht|außer|statt|anstatt|sin|no a|excepto|salvo|menos|en vez de|en lugar de"
+    r"|anstelle von|sauf|pas|au lieu de|plutôt que)\s(?:an |auf |a |à |el |la "
     r"|le |den |die |das )?)['\"“]?$",
     re.IGNORECASE,
 )
 # What every refusal holds: a cheap look before the long pattern.
 _REFUSER = re.compile(
     r"not|n['’]t|never|without|xcept|xclud|omit|ignor|instead|rather|than|but|avoid|skip|nicht|außer|statt|sin|no a"
-    r"|salvo|menos|vez|sauf|pas",
+    r"|salvo|menos|vez|sauf|pas|used|former|previous|lugar|stelle|lieu|plut",
     re.IGNORECASE,
 )
 _SPARED = re.compile(r"\b(?:keep|spare|preserve|leave)\s(?:the )?['\"“]?$", re.IGNORECASE)
 _LEFT_ALONE = re.compile(r"['\"”]?\s(?:alone|as (?:it )?is|untouched|in place|unchanged)\b", re.IGNORECASE)
 _REMOVAL = re.compile(r"\b(?:delet|remov|eras|drop|wip|clear|purg|cancel)", re.IGNORECASE)
 _REFUSED_AFTER = re.compile(r"['\"”]?\s?(?:말고|빼고|제외|ではなく|じゃなくて|以外)")
+# `no 300 sino 200`, `nicht 300, sondern 200`
+_NO_BEFORE = re.compile(r"\b(?:no|not|nicht|pas)\s(?:a |el |la |à |le |an |the )?[$€£¥₩]?$", re.IGNORECASE)
+_BUT_AFTER = re.compile(r"\s?[€%]?,?\s(?:sino|sondern|mais|but)\b", re.IGNORECASE)
 _BOUND = re.compile(
     r"\b(?:not|no|nicht|no)\s(?:more|less|fewer|over|under|above|below|exceed\w*|greater|later|earlier|mehr)\b",
     re.IGNORECASE,
@@ -56,6 +61,8 @@ def refused(found: Evidence, place: Place) -> bool:
     text = place.index.text
     before = text[max(0, found.start - _WINDOW) : found.start]
     if _REFUSED_AFTER.match(text, found.end) or _LEFT_ALONE.match(text, found.end):
+        return True
+    if _BUT_AFTER.match(text, found.end) and _NO_BEFORE.search(before):
         return True
     if _SPARED.search(before) and place.index.has_near(_REMOVAL, 0, len(text)):
         return True  # `keep X, delete Y`

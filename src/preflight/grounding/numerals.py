@@ -31,10 +31,10 @@ SCALES: dict[str, Decimal] = {
         3: "k thousand grand mil tausend mille 천 千",
         4: "만 万 萬",
         5: "lakh lakhs",
-        6: "million millions mn millón millon millones millionen",
+        6: "million millions mn mio mln millón millon millones millionen",
         7: "crore crores",
         8: "억 億",
-        9: "billion billions bn milliarde milliarden milliard milliards",
+        9: "billion billions bn mrd mld milliarde milliarden milliard milliards",
         12: "trillion trillions 조 兆",
     }.items()
     for name in names.split()
@@ -52,6 +52,7 @@ _NEGATIVE_WORD = re.compile(r"(?:minus|negative|menos|moins)[ ]$", re.IGNORECASE
 _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
 _ITEM = re.compile(r"[ \t]*[0-9]{1,2}[.)][ \t]")
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
+_FRACTION_ONLY = re.compile(r"(?:[\s(\[$€£¥₩]|^)\.$")
 _AND_NUMBER = re.compile(r"\s?,?\s(?:and|or|&|und|y|et)\s[0-9]")
 _COMPASS = re.compile(r"[°º]?[ ]?([NSEW])\b")
 _UNIT_AFTER = re.compile(
@@ -66,6 +67,10 @@ def numerals(text: str, language: str) -> Iterator[Mention]:
     for run in _RUN.finditer(text):
         if run.start() < done or run.end() - run.start() > _MAX_DIGITS or not _free_left(text, run.start()):
             continue
+        if _FRACTION_ONLY.match(text, max(0, run.start() - 2), run.start()):
+            if run[0].isdigit() and _free_right(text, run.end()) == "":
+                yield Mention(run.start() - 1, run.end(), Decimal(f"0.{run[0]}"), "number")
+            continue  # `.500` is a half, and nothing in it is 500
         if _ITEM.match(text, _line_start(text, run.start())) and run.end() - run.start() <= 2:
             continue  # the number of an item in a list
         for start, end in _pieces(text, run.start(), run.end(), language):
@@ -97,8 +102,8 @@ def _pieces(text: str, start: int, end: int, language: str) -> Iterator[tuple[in
     if read(run, language) and not bracketed:
         yield start, end
         return
-    if not (spaced or bracketed or _enumerates(text, start, end)):
-        return  # `1,25` is one number in another locale: no part of it stands alone
+    if not (spaced or bracketed or _enumerates(text, start, end)) or _one_elsewhere(run):
+        return  # `1,25` or `1 500` is one number in another locale: no part of it stands alone
     offset = start
     for piece in re.split(f"[{_SPACES}]" if spaced else "[,'’]", run):
         if read(piece, language):
@@ -106,6 +111,12 @@ def _pieces(text: str, start: int, end: int, language: str) -> Iterator[tuple[in
         elif spaced and "," in piece:
             yield from _pieces(text, offset, offset + len(piece), language)
         offset += len(piece) + 1
+
+
+def _one_elsewhere(run: str) -> bool:
+    """Whether a single space groups the digits of one number where spaces do that."""
+    groups = run.split(" ")
+    return len(groups) == 2 and all(map(str.isdigit, groups)) and _grouped(groups)
 
 
 def _enumerates(text: str, start: int, end: int) -> bool:
@@ -165,15 +176,26 @@ def _numeral(text: str, start: int, end: int, language: str, after: str) -> Iter
     if scaled := _scaled(text, start, end, value, language):
         yield scaled
         return
-    normaliser = "number"
+    normaliser, weak = "number", _is_code(text, start, end) or _open_scale(text, end, language)
     if after == "ordinal":
-        normaliser = "ordinal"
+        normaliser, weak = "ordinal", True
         end += 2
-    yield Mention(start, end, value, normaliser, "weak" if after == "ordinal" else "stated", None, flags, others)
+    yield Mention(start, end, value, normaliser, "weak" if weak else "stated", None, flags, others)
     if value > 0 and (compass := _COMPASS.match(text, end)) and compass[1] in "SW":
         yield Mention(start, compass.end(), -value, "compass", "derived", "compass", anchor=(start, end))
     if percent := PERCENT.match(text, end):
         yield Mention(start, percent.end(), value / 100, "percent", "derived", "percent", flags, others, (start, end))
+
+
+def _is_code(text: str, start: int, end: int) -> bool:
+    """`0500`, `007`: a clock or a code, and no quantity."""
+    return end - start > 2 and text[start] == "0" and text[start:end].isdigit()
+
+
+def _open_scale(text: str, end: int, language: str) -> bool:
+    """`500 mil` in English: a thousandth of an inch, a million, or another language's thousand."""
+    scale = _SCALE.match(text, end) if language == "en" else None
+    return scale is not None and (scale[1] or "").lower() == "mil"
 
 
 def _scaled(text: str, start: int, end: int, value: Decimal, language: str) -> Mention | None:
@@ -184,7 +206,7 @@ def _scaled(text: str, start: int, end: int, value: Decimal, language: str) -> M
             return None
         return Mention(start, money.end(), value * 10 ** (9 if money[1].lower() == "b" else 6), "number_scaled")
     name = (scale[1] or scale[2]).lower()
-    if name == "k" and scale.start(1) > end:
+    if scale[1] == "K" and scale.start(1) > end and not _money_before(text, end):
         return None  # `300 K` is a temperature
     if name == "mil" and language == "en":
         return None
@@ -236,7 +258,7 @@ def _free_left(text: str, start: int) -> bool:
     if deceives(before) and before not in _SPACES:
         return False
     if before.isalpha():
-        return is_cjk(before) or (before in "xX×" and start > 1 and text[start - 2].isdigit())
+        return is_cjk(before) or (before in "xX×" and start > 1 and text[start - 2].isdigit() and not _hex(text, start))
     if before in _MINUS:
         if start > 1 and text[start - 2].isdigit():
             return _range(text, start)
@@ -248,6 +270,10 @@ def _free_left(text: str, start: int) -> bool:
             or (before in ":,/" and text[start - 2].isalpha() and before != "/")
         )
     return before not in "_@\\^~"
+
+
+def _hex(text: str, start: int) -> bool:
+    return text[start - 2] == "0" and not text[start - 3 : start - 2].isdigit()
 
 
 def _range(text: str, start: int) -> bool:

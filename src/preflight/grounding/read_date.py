@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from functools import partial
 from typing import NamedTuple
 
 from preflight.grounding import clock
@@ -14,6 +15,7 @@ from preflight.grounding.field import Field
 from preflight.grounding.findings import Context
 from preflight.grounding.place import Place, hull
 from preflight.grounding.times import times
+from preflight.grounding.zones import Zone
 from preflight.model.evidence import Evidence, Grade, Located
 
 _ISO = re.compile(
@@ -111,7 +113,7 @@ def read_moment(claim: Moment, places: Sequence[Place], context: Context) -> Ite
         if claim.day:
             yield from _days(claim.day, place, context)
         if claim.clock:
-            yield from _clocks(claim.clock, place)
+            yield from _clocks(claim.clock, place, _any_zone)
 
 
 def _months(month: tuple[int, int], place: Place) -> Iterator[Evidence]:
@@ -142,17 +144,62 @@ def _days(day: date, place: Place, context: Context) -> Iterator[Evidence]:
             )
 
 
-def _clocks(moment: time, place: Place) -> Iterator[Evidence]:
+def _no_zone(zone: Zone | None) -> bool:
+    return zone is None
+
+
+def _any_zone(_: Zone | None) -> bool:
+    return True
+
+
+def _clocks(moment: time, place: Place, wanted: Callable[[Zone | None], bool] = _no_zone) -> Iterator[Evidence]:
+    """Where the time of day stands; `15:00 UTC+9` only for one who asks for times of that zone."""
+    zones = place.index.zones
     for mention in place.index.times:
-        if mention.key == (moment.hour, moment.minute, moment.second):
+        zone = zones.get((mention.start, mention.end))
+        if mention.key == (moment.hour, moment.minute, moment.second) and wanted(zone):
             yield place.evidence(
                 mention.start,
-                mention.end,
+                mention.end if zone is None else zone.end,
                 "time",
                 moment.isoformat(),
-                flags=mention.flags,
+                flags=mention.flags if zone is None else (*mention.flags, "zone_said"),
                 alternatives=mention.alternatives,
             )
+
+
+class View(NamedTuple):
+    """A claimed moment as somebody in one zone would say it; `wanted` chooses the times written for that zone."""
+
+    day: date
+    clock: time
+    flags: tuple[str, ...]
+    wanted: Callable[[Zone | None], bool] = _no_zone
+
+
+def _views(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[View]:
+    """The claim in the user's zone, then in each zone that the user wrote behind a time."""
+    for day, moment, flags in local_moments(claim, context):
+        yield View(day, moment, flags)
+    written = {zone.offset for place in places for zone in place.index.zones.values()}
+    for offset in sorted(written, key=lambda each: (each is None, each or timedelta(0))):
+        yield _view_from(claim, offset, context)
+
+
+def _view_from(claim: Moment, offset: timedelta | None, context: Context) -> View:
+    """The claim at the offset that was written; open where that offset or the claim's own is not told."""
+    local = datetime.combine(claim.day or date.min, claim.clock or time.min)
+    wanted, place = partial(_at_offset, offset), clock.zone(context)
+    if claim.offset is not None and offset is not None:
+        there = local.replace(tzinfo=timezone(claim.offset)).astimezone(timezone(offset))
+        return View(there.date(), there.time(), (), wanted)
+    # a claim without an offset is a time in the user's zone; where none is recorded, it is the time as written
+    same = claim.offset is None and (place is None or local.replace(tzinfo=place).utcoffset() == offset)
+    return View(local.date(), local.time(), () if same else ("ambiguous",), wanted)
+
+
+def _at_offset(offset: timedelta | None, zone: Zone | None) -> bool:
+    return zone is not None and zone.offset == offset
 
 
 def local_moments(claim: Moment, context: Context) -> list[tuple[date, time, tuple[str, ...]]]:
@@ -177,9 +224,9 @@ def _zone_flags(local: datetime, place: tzinfo | None) -> tuple[str, ...]:
 
 
 def _both(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
-    for day, moment, flags in local_moments(claim, context):
+    for day, moment, flags, wanted in _views(claim, places, context):
         days = [(place, found) for place in places for found in _days(day, place, context)]
-        clocks = [(place, found) for place in places for found in _clocks(moment, place)]
+        clocks = [(place, found) for place in places for found in _clocks(moment, place, wanted)]
         for place, first in days:
             near = [
                 (abs(second.start - first.end), second)

@@ -37,6 +37,11 @@ _NUMBERS = frozenset(
 )
 _ONE_BEFORE = re.compile(r"\b(?:this|that|no|any|some|the|another|each|which|every|other|new)\s$", re.IGNORECASE)
 _ONE_AFTER = re.compile(r"\s(?:of|thing|that|who|which|way|more|another|day)\b|\s?[,.;!?]|\s?$", re.IGNORECASE)
+_MONEY_SIGNS = tuple("$€£¥₩₹")
+_MONEY_AFTER = re.compile(
+    r"\s?(?:[$€£¥₩₹원円]|(?:won|euros?|dollars?|pounds?|yen|rupees?|francs?|bucks|cents|usd|eur|gbp|krw|jpy|chf)(?![^\W_]))",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"\b[A-Z][^\W\d_]+")
 
 
@@ -72,7 +77,7 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
         return "superseded"
     if _open(leaf, found, place):
         return "ambiguous"
-    if counts_another(leaf, found, place) or _short(leaf, found, place, places):
+    if _sum_of_money(leaf, found, place) or counts_another(leaf, found, place) or _short(leaf, found, place, places):
         return "weak"
     return "swapped" if direction.wrong_end(leaf.field, found, place) else None
 
@@ -105,8 +110,12 @@ def superseded(found: Evidence, place: Place, places: Sequence[Place]) -> bool:
         if other.segment_index < place.segment_index:
             break
         after = found.end if other.segment_index == place.segment_index else 0
+        if other.index.retracted >= after:
+            return True
         if sort == "words":
             if after and other.index.taken_back(after):
+                return True
+            if found.normaliser == "exact" and other.index.other_name(after, found.matched_text):
                 return True
             continue
         last = other.index.replacement(sort, len(found.matched_text) if sort == "code" else 0)
@@ -154,6 +163,16 @@ def _short(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) -
     if "perhaps_time" in found.flags or _is_pronoun(found, place):
         return True
     return sum(len(other.index.text) for other in places) > _LONG_TEXT
+
+
+def _sum_of_money(leaf: Leaf, found: Evidence, place: Place) -> bool:
+    """`500 won` or `$1102534` for a field that names an account or another identifier."""
+    if not leaf.field.identifier or not found.matched_text.isdigit():
+        return False
+    text = place.index.text
+    return (
+        text[max(0, found.start - 1) : found.start] in _MONEY_SIGNS or _MONEY_AFTER.match(text, found.end) is not None
+    )
 
 
 def _is_pronoun(found: Evidence, place: Place) -> bool:
