@@ -14,15 +14,12 @@ from preflight.storage.burial import burying
 from preflight.storage.entry import Entry, Heads, check_way, columns, instant, lock_number, make_entry
 from preflight.storage.postgres_audit import search
 from preflight.storage.postgres_pool import Connection, PostgresPool, escape, rows
-from preflight.storage.sql_store import Durability, SqlStorage, Wanted, started
+from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, started
 
 WAIT_SECONDS = 10.0
 """How long a connection, a lock or an answer of the server is waited for."""
 POOL_SIZE = 8
 """Connections a process holds at most. A write needs one for about a millisecond."""
-
-_NEWEST = 1 << 62  # above every place in the log
-_PAGE = 100  # records a search reads at a time
 _STORE = (
     "SELECT verdict, place, head FROM preflight.store("
     "%s, %s, %s::smallint, %s::smallint, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint, %s, %s, %s, %s::bytea, %s::bytea, "
@@ -95,16 +92,7 @@ class PostgresStorage(SqlStorage):
     def find(self, query: Query) -> Iterator[Stored]:
         """Yield the records that match, newest first, at most `query.limit`, a page at a time."""
         statement, wanted = search(query)
-        return self._pages(statement, wanted, _NEWEST, max(query.limit, 0))
-
-    def _pages(self, statement: str, wanted: Wanted, before: int, limit: int) -> Iterator[Stored]:
-        left = limit
-        while left > 0:
-            page = self._all(statement, {**wanted, "before": before, "page": min(left, _PAGE)})
-            yield from page
-            if len(page) < _PAGE:
-                return
-            before, left = page[-1].seq, left - len(page)
+        return self._pages(statement, wanted, NEWEST, max(query.limit, 0))
 
     def bury(self, graves: Sequence[Grave], tombstone: bytes) -> None:
         """Remove records durably; only the owner of the schema may."""

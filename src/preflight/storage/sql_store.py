@@ -26,6 +26,8 @@ Durability = Literal["effects", "always"]
 names), or every write."""
 
 PAGE = 500  # records a scan reads at a time
+FOUND_PAGE = 100  # and a search
+NEWEST = 1 << 62  # above every place in the log
 Wanted = Mapping[str, Any]
 
 
@@ -166,6 +168,16 @@ class SqlStorage(ABC):
 
     def _all(self, statement: str, wanted: Wanted) -> list[Stored]:
         return [self._stored(*row) for row in self._read(statement, wanted)]
+
+    def _pages(self, statement: str, wanted: Wanted, before: int, limit: int) -> Iterator[Stored]:
+        """Yield what a search finds, newest first, a page at a time: nothing is locked in between."""
+        left = limit
+        while left > 0:
+            page = self._all(statement, {**wanted, "before": before, "page": min(left, FOUND_PAGE)})
+            yield from page
+            if len(page) < FOUND_PAGE:
+                return
+            before, left = page[-1].seq, left - len(page)
 
     def _questions(self, statement: str, wanted: Wanted) -> list[Question]:
         return [codec.decode_question(body) for (body,) in self._read(statement, wanted)]

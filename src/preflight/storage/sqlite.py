@@ -18,14 +18,11 @@ from preflight.storage import sqlite_audit, statements
 from preflight.storage.burial import burying
 from preflight.storage.entry import COLUMNS, Entry, Heads, check_way, columns, instant, make_entry
 from preflight.storage.matching import matcher
-from preflight.storage.sql_store import Durability, SqlStorage, Wanted, may_follow, place, started
+from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, may_follow, place, started
 from preflight.storage.sqlite_file import SqliteFile
 
 WAIT_SECONDS = 10.0
 """How long another process's lock is waited for; 8 processes claiming at once stayed under 2 s."""
-
-_NEWEST = 1 << 62  # above every place in the log
-_PAGE = 100  # records a search reads at a time: the lock is free while the caller looks at them
 
 # The guards of the table drop what collides or does not chain; without RETURNING this is 1.5 us quicker.
 _INSERT = f"INSERT INTO record ({COLUMNS}) VALUES ({', '.join('?' * len(COLUMNS.split(',')))}) ON CONFLICT DO NOTHING"  # noqa: S608  fixed words
@@ -125,9 +122,9 @@ class SqliteStorage(SqlStorage):
         statement, wanted = sqlite_audit.search(query)
         matches, limit = matcher(query), max(query.limit, 0)
         if self._catch_up():
-            return self._pages(statement, wanted, _NEWEST, limit)
+            return self._pages(statement, wanted, NEWEST, limit)
         last = self._file.reading(sqlite_audit.last)
-        rest = (stored for stored in self._pages(_AFTER, {"after": last}, _NEWEST, _NEWEST) if matches(stored.record))
+        rest = (stored for stored in self._pages(_AFTER, {"after": last}, NEWEST, NEWEST) if matches(stored.record))
         return islice(chain(rest, self._pages(statement, wanted, last + 1, limit)), limit)
 
     def _catch_up(self) -> bool:
@@ -140,15 +137,6 @@ class SqliteStorage(SqlStorage):
                 return False
             raise
         return True
-
-    def _pages(self, statement: str, wanted: Wanted, before: int, limit: int) -> Iterator[Stored]:
-        left = limit
-        while left > 0:
-            page = self._all(statement, {**wanted, "before": before, "page": min(left, _PAGE)})
-            yield from page
-            if len(page) < _PAGE:
-                return
-            before, left = page[-1].seq, left - len(page)
 
     def bury(self, graves: Sequence[Grave], tombstone: bytes) -> None:
         """Remove records durably."""
