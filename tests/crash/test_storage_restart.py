@@ -66,12 +66,12 @@ def test_a_server_that_stops_dead_loses_nothing_that_was_durable(server: Server)
     load = Load(store)
     for thread in load.threads:
         thread.start()
-    for _ in range(3):
-        for _ in range(30):
+    for _ in range(2):
+        for _ in range(20):
             assert load.progress.acquire(timeout=60), load.errors[-3:]
         server.kill()
         server.start()
-    for _ in range(30):
+    for _ in range(20):
         assert load.progress.acquire(timeout=60), load.errors[-3:]
     load.ended.set()
     for thread in load.threads:
