@@ -20,9 +20,9 @@ from preflight.mcp.session import GatedSession
 class SyncGatedSession:
     """A `GatedSession` for programs without an event loop; use it as a context manager.
 
-    `connection` is what a `Client` takes (parameters of a process, an address, a transport) or a `Client`; `options` are
-    those of `GatedSession`. The methods are those of the session, and return when they are done. `ask` is called on
-    another thread.
+    `connection` is what a `Client` takes (parameters of a process, an address, a transport), or a `Client`;
+    `options` are those of `GatedSession`. The methods are those of the session, and return when they are done.
+    `ask` is called on another thread.
     """
 
     def __init__(self, connection: Any, preflight: AsyncPreflight | Preflight, **options: Any) -> None:

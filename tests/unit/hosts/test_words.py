@@ -1,0 +1,145 @@
+"""Which stored words a call gets: its claims choose among sessions, and doubt gives none."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from preflight.hosts.store import Announced, Said, Session, Store, digest_of
+from preflight.hosts.words import ANNOUNCED_SECONDS, FOLDER_SECONDS, StoredWords, join_of, session_of
+from preflight.model.instruction import Segment
+from preflight.ports import Words
+from preflight.testing import FakeClock
+
+ONE, TWO = Session("claude-code", "s-1"), Session("claude-code", "s-2")
+ARGUMENTS = {"amount": 5}
+
+
+@pytest.fixture
+def two(store: Store) -> Iterator[Store]:
+    """Two sessions in two folders, each with a prompt and an announced call."""
+    store.say(Said(ONE, "send 5", "user", "claude-code", "p-1", "/one"))
+    store.say(Said(TWO, "send 6", "user", "claude-code", "p-2", "/two"))
+    store.announce(Announced(ONE, "mcp__bank__send", digest_of(ARGUMENTS), "toolu_1", "p-1", "/one"))
+    store.announce(Announced(TWO, "mcp__bank__send", digest_of({"amount": 6}), "toolu_2", "p-2", "/two"))
+    yield store
+
+
+CHOSEN: list[tuple[dict[str, str], Session | None]] = [
+    ({"claudecode/toolUseId": "toolu_1"}, ONE),
+    ({"CLAUDE_CODE_SESSION_ID": "s-2"}, TWO),
+    ({"threadId": "s-2"}, TWO),
+    ({"prompt_id": "p-1"}, ONE),
+    ({"claudecode/toolUseId": "toolu_1", "CLAUDE_CODE_SESSION_ID": "s-1", "prompt_id": "p-1"}, ONE),
+    ({"claudecode/toolUseId": "toolu_1", "CLAUDE_CODE_SESSION_ID": "s-2"}, None),
+    ({"prompt_id": "p-1", "CLAUDE_CODE_SESSION_ID": "s-2"}, None),
+    ({"claudecode/toolUseId": "toolu_9", "CLAUDE_CODE_SESSION_ID": "s-1"}, ONE),
+    ({"CLAUDE_CODE_SESSION_ID": "s-9"}, None),
+    ({"CLAUDE_CODE_SESSION_ID": "s-9", "cwd": "/one"}, None),
+    ({"cwd": "/one"}, ONE),
+    ({"cwd": "/three"}, None),
+    ({"cwd": ""}, None),
+    ({}, None),
+    ({"preflight/tool": "send", "preflight/arguments": json.dumps(ARGUMENTS)}, ONE),
+    ({"preflight/tool": "send", "preflight/arguments": '{"amount": 7}'}, None),
+    ({"preflight/tool": "sen", "preflight/arguments": json.dumps(ARGUMENTS)}, None),
+    ({"preflight/tool": "send", "preflight/arguments": "no json"}, None),
+    ({"preflight/tool": "send", "preflight/arguments": json.dumps(ARGUMENTS), "threadId": "unknown"}, ONE),
+    ({"preflight/tool": "send", "preflight/arguments": json.dumps(ARGUMENTS), "cwd": "/two"}, ONE),
+    ({"preflight/tool": "send", "preflight/arguments": json.dumps(ARGUMENTS), "threadId": "s-2"}, TWO),
+    ({"host": "claude-code", "user": "minji"}, None),
+]
+
+
+@pytest.mark.parametrize(("join", "session"), CHOSEN)
+def test_claims_choose_a_session_or_none(join: dict[str, str], session: Session | None, two: Store) -> None:
+    assert session_of(two, join) == session
+
+
+def test_the_same_call_announced_by_two_sessions_is_of_none(two: Store) -> None:
+    join = {"preflight/tool": "send", "preflight/arguments": json.dumps(ARGUMENTS)}
+    two.announce(Announced(TWO, "mcp__bank__send", digest_of(ARGUMENTS), "toolu_3"))
+    assert session_of(two, join) is None
+    assert session_of(two, {**join, "claudecode/toolUseId": "toolu_3"}) == TWO
+
+
+def test_an_announcement_counts_for_a_while(two: Store, clock: FakeClock) -> None:
+    join = {"preflight/tool": "send", "preflight/arguments": json.dumps(ARGUMENTS)}
+    clock.advance(ANNOUNCED_SECONDS + 1)
+    assert session_of(two, join) is None
+
+
+def test_a_folder_with_two_sessions_is_of_none_until_one_is_over(two: Store, clock: FakeClock) -> None:
+    clock.advance(FOLDER_SECONDS / 2)
+    two.say(Said(TWO, "more", "user", folder="/one"))
+    assert session_of(two, {"cwd": "/one"}) is None
+    clock.advance(FOLDER_SECONDS / 2 + 1)
+    assert session_of(two, {"cwd": "/one"}) == TWO
+
+
+def test_of_two_hosts_that_tell_of_one_session_the_believed_one_counts(store: Store) -> None:
+    store.say(Said(Session("vscode", "s"), "send 5", "user"))
+    store.say(Said(Session("claude-code", "s"), "send 5", "untrusted", "claude-code:unlabelled"))
+    assert session_of(store, {"session_id": "s"}) == Session("vscode", "s")
+
+
+def test_segments_carry_trust_origin_and_the_order_of_requests(words_db: Path) -> None:
+    with closing(Store()) as store:
+        store.say(Said(ONE, "send 5", "user", "claude-code"))
+        store.say(Said(ONE, "wake up", "untrusted", "claude-code:'loop_wakeup'"))
+        store.say(Said(ONE, "no, 6", "user", "claude-code"))
+    words: Words = StoredWords()
+    found = words.segments({"CLAUDE_CODE_SESSION_ID": "s-1"})
+    assert [(each.text, each.grounds) for each in found] == [("send 5", True), ("wake up", False), ("no, 6", True)]
+    assert found[1].origin == "claude-code:'loop_wakeup'"
+    numbers = [each.request or 0 for each in found]
+    assert numbers == sorted(set(numbers))
+    assert isinstance(found[0], Segment)
+
+
+def test_no_file_and_no_session_give_no_words(words_db: Path) -> None:
+    assert StoredWords().segments({"CLAUDE_CODE_SESSION_ID": "s-1"}) == ()
+    assert not words_db.exists()
+    assert StoredWords().deny({}, "send", None, "held") is False
+
+
+def test_a_file_that_cannot_be_read_gives_no_words_and_says_so(
+    words_db: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words_db.parent.mkdir()
+    words_db.write_bytes(b"not a database, whatever its name says" * 50)
+    with caplog.at_level(logging.ERROR, "preflight.hosts"):
+        assert StoredWords().segments({"CLAUDE_CODE_SESSION_ID": "s-1"}) == ()
+    assert str(words_db) in caplog.text
+
+
+def test_a_join_is_made_of_ids_and_the_call(tmp_path: Path) -> None:
+    meta = {"claudecode/toolUseId": "toolu_1", "progressToken": 3, "threadId": 7, "traceparent": "00-1"}
+    environment = {"CLAUDE_CODE_SESSION_ID": "s-1", "HOME": "/home/minji", "threadId": ""}
+    join = join_of(meta, environment, "send", ARGUMENTS, "/one")
+    assert join == {
+        "claudecode/toolUseId": "toolu_1",
+        "CLAUDE_CODE_SESSION_ID": "s-1",
+        "preflight/tool": "send",
+        "preflight/arguments": '{"amount": 5}',
+        "cwd": "/one",
+    }
+
+
+def test_reading_takes_milliseconds_in_a_full_file(words_db: Path) -> None:
+    with closing(Store()) as store, store._writing():
+        store._db.executemany(
+            "INSERT INTO said (at, size, host, session, prompt, folder, trust, origin, text)"
+            " VALUES (?, 9, 'codex', ?, '', '/f', 'user', '', 'send 5 now')",
+            [(time.time(), f"s-{number % 50}") for number in range(5_000)],
+        )
+    began = time.process_time()
+    found = StoredWords().segments({"threadId": "s-7"})
+    assert len(found) == 100
+    assert time.process_time() - began < 0.25
