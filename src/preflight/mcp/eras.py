@@ -37,12 +37,16 @@ CHANGES: Final = frozenset(
 """Notifications that a modern client gets only where it subscribed to them."""
 
 
+CARRIED: Final = ("inputResponses", "requestState")
+"""What a modern client comes back with: answers, and what the server had it carry."""
+
+
 def bare_params(params: Mapping[str, Any] | None) -> Object:
     """Return a request's parameters without the envelope of the connection it came over, and what else is hop by hop.
 
     A progress token belongs to one connection; so do the answers to questions that were asked over it.
     """
-    bare = {name: value for name, value in (params or {}).items() if name not in ("inputResponses", "requestState")}
+    bare = {name: value for name, value in (params or {}).items() if name not in CARRIED}
     meta = bare.get("_meta")
     if isinstance(meta, dict):
         kept = {name: value for name, value in meta.items() if not _of_connection(name)}

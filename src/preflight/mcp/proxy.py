@@ -94,7 +94,7 @@ class Proxy:
         if modern and greeting.era != "modern":
             capabilities = eras.modern_capabilities(capabilities)
         fixed = "supportedVersions" if modern else "protocolVersion"
-        result = {**base, **whole, fixed: base[fixed], "capabilities": capabilities}
+        result = {**(whole or base), fixed: base[fixed], "capabilities": capabilities}
         if greeting.instructions is not None:
             result["instructions"] = greeting.instructions
         if greeting.info:
@@ -234,8 +234,8 @@ class Proxy:
             exchange = Exchange(client)
             return await server.request(client, client.method, eras.bare_params(params), exchange, _progress(exchange))
         if greeting.era == "modern":
-            kept = {name: params[name] for name in ("inputResponses", "requestState") if name in params}
-            sent = {**eras.bare_params(params), **kept}
+            # its questions are its own affair: they pass, and so does what it has the client carry
+            sent = eras.bare_params(params) | {name: params[name] for name in eras.CARRIED if name in params}
             return await server.request(client, client.method, sent, None, _progress(Exchange(client)))
         if client.method not in eras.ASKING:
             return await server.request(client, client.method, eras.bare_params(params), None, None)
