@@ -148,6 +148,15 @@ def test_keywords_beside_a_reference_hold_since_2019_only() -> None:
     assert then.validate_slot(then.required[0], "long") is None
 
 
+def test_what_stands_beside_a_reference_counts_no_more_inside_all_of() -> None:
+    part = {"allOf": [{"$ref": "#/definitions/a", "maxLength": 2}], "description": "outer"}
+    more: dict[str, object] = {"definitions": {"a": {"type": "string", "title": "inner"}}}
+    now = plan_for(obj({"a": part}, ["a"], **more)).required[0]
+    assert now.schema == {"description": "outer", "type": "string", "maxLength": 2, "title": "inner"}
+    then = plan_for(obj({"a": part}, ["a"], **more, **{"$schema": SEVEN})).required[0]
+    assert then.schema == {"description": "outer", "type": "string", "title": "inner"}
+
+
 def test_a_root_may_be_a_reference_alone() -> None:
     tool = {"$schema": SEVEN, "$ref": "#/definitions/Tool", "definitions": {"Tool": obj({"a": STRING}, ["a"])}}
     result = run(tool, {"a": "x"})
