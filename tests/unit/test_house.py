@@ -21,12 +21,12 @@ import preflight
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "preflight"
-PURE = ("model", "core", "grounding")
+PURE = ("model", "core", "grounding", "render")
 
 MAX_LINES_OF_A_FILE = 400
 # docs/decisions/0005-sizes.md tells where these come from; whoever needs more writes down there what was measured.
 MAX_LINES = {"core/schema": 2_500, "core": 4_000, "grounding/tables": 700, "grounding": 6_000}
-MAX_LINES_OF_A_FUNCTION = 50
+MAX_LINES_OF_A_BODY = 40
 
 # All that the pure parts may import: the third party, then the standard library by module, since only parts are pure.
 PURE_IMPORTS = {
@@ -78,15 +78,17 @@ def test_the_pure_parts_stay_as_small_as_was_decided(place: str) -> None:
 
 def test_functions_are_short() -> None:
     sizes = {f"{path.relative_to(ROOT)}: {name}": lines for path in sources() for name, lines in functions(path)}
-    assert {name: lines for name, lines in sizes.items() if lines > MAX_LINES_OF_A_FUNCTION} == {}
+    assert {name: lines for name, lines in sizes.items() if lines > MAX_LINES_OF_A_BODY} == {}
     ordered = sorted(sizes.values())
-    assert ordered[int(len(ordered) * 0.8)] < 15, "four of five functions stay under 15 lines"
+    assert ordered[int(len(ordered) * 0.9)] < 15, "nine of ten functions stay under 15 lines"
 
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield each function's name and the lines of what it does: without its signature and docstring."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
+            body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+            yield node.name, (body[-1].end_lineno or 0) - body[0].lineno + 1
 
 
 def test_there_are_twice_as_many_lines_of_tests_as_of_the_core() -> None:
@@ -120,6 +122,7 @@ def test_the_gate_cannot_call_a_tool() -> None:
 
 def test_importing_the_package_loads_no_framework() -> None:
     heavy = {"anyio", "httpx", "httpx2", "jinja2", "mcp", "mcp_types", "pydantic", "rich", "starlette", "typer"}
+    heavy |= {"cel_expr_python", "psycopg", "yaml"}  # loaded with the first rules, the first store
     code = "import sys, preflight; print(*sorted({name.split('.')[0] for name in sys.modules}))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
