@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from decision import FOUND, best, example, hooks
+
 from preflight import Request, create_preflight
 from preflight.model.request import Request as Parsed
 from preflight.storage.memory import MemoryStorage

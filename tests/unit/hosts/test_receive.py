@@ -248,7 +248,7 @@ def test_an_answer_that_cannot_be_written_stops_the_call(words_db: Path) -> None
     run("UserPromptSubmit", "--host", "gemini", stdin=body(PROMPTS["gemini"]))
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "w", closefd=False) as gone:  # noqa: PTH123  a descriptor, not a path
+    with open(writing, "w", closefd=False) as gone:
         code = main(["BeforeTool", "--host", "gemini"], io.BytesIO(body(CALLS["gemini"])), gone)
         assert code == STOPPED
         os.dup2(os.open(os.devnull, os.O_WRONLY), writing)

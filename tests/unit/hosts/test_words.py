@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -22,13 +21,13 @@ ARGUMENTS = {"amount": 5}
 
 
 @pytest.fixture
-def two(store: Store) -> Iterator[Store]:
+def two(store: Store) -> Store:
     """Two sessions in two folders, each with a prompt and an announced call."""
     store.say(Said(ONE, "send 5", "user", "claude-code", "p-1", "/one"))
     store.say(Said(TWO, "send 6", "user", "claude-code", "p-2", "/two"))
     store.announce(Announced(ONE, "mcp__bank__send", digest_of(ARGUMENTS), "toolu_1", "p-1", "/one"))
     store.announce(Announced(TWO, "mcp__bank__send", digest_of({"amount": 6}), "toolu_2", "p-2", "/two"))
-    yield store
+    return store
 
 
 CHOSEN: list[tuple[dict[str, str], Session | None]] = [
