@@ -1,12 +1,14 @@
 """Replays: stored decisions are made again, under the same rules or others, and what changes is shown (R-59).
 
-A replay uses what the record kept: the request as it came, the clock, and what was measured then. Nothing is
-asked, measured, recorded or called.
+A replay uses what the record kept: the request as it came, the clock, and what was measured then, with the answers
+that were given before. What users mean by their words is taken as it is now. Nothing is asked, measured, recorded
+or called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import msgspec
 from msgspec import UNSET
@@ -21,7 +23,9 @@ from preflight.model.decision import Decision
 from preflight.model.evidence import Located
 from preflight.model.instruction import USER, Segment
 from preflight.model.json_value import freeze, thaw
+from preflight.model.question import Answer, Question
 from preflight.model.record import Record
+from preflight.model.request import Scope
 from preflight.model.sealed import MASK
 from preflight.model.slot import FieldState
 from preflight.ports import Storage
@@ -56,7 +60,8 @@ def replay(record: Record, storage: Storage, rules: RulesGiven) -> Replay:
     moment = record.timestamp
     clock = _Then(seconds_of(moment))
     hooks = ShippedHooks(storage=storage, rules=rules_source(rules), clock=clock)
-    gate = create_preflight(storage=storage, hooks=hooks, rules=rules, clock=clock)
+    then = cast("Storage", _AsOf(storage, record))
+    gate = create_preflight(storage=then, hooks=hooks, rules=rules, clock=clock)
     request = {**given, "now": moment, "measured_data": {**measured_then(record), **_object(given, "measured_data")}}
     try:
         decision = gate.run_preflight(request)
@@ -73,6 +78,28 @@ class _Then:
 
     def now(self) -> float:
         return self._seconds
+
+
+class _AsOf:
+    """A store as one decision saw it: without what was asked and answered about its call afterwards."""
+
+    def __init__(self, storage: Storage, record: Record) -> None:
+        self._storage = storage
+        self._record = record
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._storage, name)
+
+    def asked(self, scope: Scope, call_id: str) -> list[Question]:
+        """Return what earlier decisions asked; the ids, which grow, tell apart what has the same time."""
+        mine = (self._record.timestamp, self._record.decision_id)
+        return [q for q in self._storage.asked(scope, call_id) if (q.created_at, q.decision_id) < mine]
+
+    def answers_for_call(self, scope: Scope, call_id: str) -> list[Answer]:
+        """Return the answers to these questions that had come by then."""
+        earlier = {question.question_id for question in self.asked(scope, call_id)}
+        given = self._storage.answers_for_call(scope, call_id)
+        return [a for a in given if a.question_id in earlier and a.answered_at <= self._record.timestamp]
 
 
 def _object(given: Mapping[str, object], key: str) -> dict[str, object]:

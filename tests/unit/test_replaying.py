@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from preflight import Preflight, ShippedHooks, create_preflight
+from preflight import Asking, Preflight, ShippedHooks, create_preflight
 from preflight.model.evidence import Evidence
 from preflight.model.record import Record
 from preflight.model.request import Scope
@@ -140,6 +140,17 @@ def test_with_the_sentence_the_place_itself_is_read(tmp_path: Path, start: int, 
     record = falsified(made.record(), start=start, end=start + 3)
     without = msgspec.structs.replace(record, request=msgspec.UNSET)
     assert (made.again(without).changes == ()) is supported
+
+
+def test_what_was_answered_afterwards_changes_nothing(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    asked = made.gate.check(request(claims={"to": "bob"}, call_id="c9"))
+    assert isinstance(asked, Asking), asked.record.reason
+    names = [slot.name for slot in asked.question.slots]
+    ran = made.gate.answer(asked.question.question_id, {"amount": 7}, person="u1", channel="test")
+    assert (names, ran.decision) == (["amount"], "execute")
+    assert made.again(asked.record).changes == ()  # it was decided before the answer came
+    assert made.again(ran.record).changes == ()  # and this one with it
 
 
 def test_a_request_that_is_no_request_any_more_is_said_so(tmp_path: Path) -> None:

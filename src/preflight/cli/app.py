@@ -33,6 +33,7 @@ from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
 from preflight.cli.opening import RULES
 from preflight.errors import CallerError, PreflightError, StorageError
 from preflight.render.visible import visible
+from preflight.rules.faults import RulesError
 
 app = typer.Typer(
     name="preflight",
@@ -76,6 +77,8 @@ def run(arguments: Sequence[str] | None = None) -> None:
         app(args=None if arguments is None else list(arguments), prog_name="preflight")
     except StorageError as fault:
         _fail(fault, STORAGE)
+    except RulesError as fault:
+        _fail(fault, USAGE, *map(str, fault.faults))
     except CallerError as fault:
         _fail(fault, USAGE)
     except PreflightError as fault:
@@ -94,10 +97,11 @@ def run(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(ERROR) from None
 
 
-def _fail(fault: Exception, code: int) -> None:
-    _say(str(fault))
+def _fail(fault: Exception, code: int, *texts: str) -> None:
+    for text in texts or (str(fault),):
+        _say(text)
     raise SystemExit(code) from None
 
 
 def _say(text: str) -> None:
-    print(f"error: {visible(text)}", file=sys.stderr)  # noqa: T201  the one line a failure prints
+    print(f"error: {visible(text)}", file=sys.stderr)  # noqa: T201  what a failure prints

@@ -115,8 +115,9 @@ def replay(
 
     They are made under the rules given with `--rules`.
 
-    The stored request, clock and measurements are used; nothing is asked, measured, recorded or called. Where
-    the request was not stored, the evidence is read again instead.
+    The stored request, clock and measurements are used, with the answers that were given before; nothing is
+    asked, measured, recorded or called. What users mean by their words is taken as it is now. Where the request
+    was not stored, the evidence is read again instead.
 
     \b
     Examples:
