@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import statistics
 import subprocess
@@ -19,7 +20,7 @@ from preflight import Asking, Executable, ToolRules, create_preflight
 from preflight.hosts.layout import HOSTS, entries
 from preflight.hosts.words import StoredWords, join_of
 from tests.acceptance.requests import TRANSFER
-from tests.acceptance.terminal import SECONDS, Shell
+from tests.acceptance.terminal import ROOT, SECONDS, Shell
 
 TEXT = "send 500,000 won from 1102534471 to 3520198845"
 CALL: dict[str, Any] = {"from_account": "1102534471", "to_account": "3520198845", "amount": 500_000}
@@ -196,3 +197,20 @@ def test_a_hook_started_in_a_strange_place_is_not_led_astray(shell: Shell, tmp_p
     command = installed_commands(tmp_path)["PreToolUse"]
     ran = subprocess.run(command, input=b"{}", capture_output=True, check=False, env=env, timeout=SECONDS)
     assert ran.returncode == 2
+
+
+@pytest.mark.parametrize("page", ["claude-code", "codex", "cursor"])
+def test_the_page_of_a_host_shows_what_its_commands_print(page: str, shell: Shell, tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "howto" / f"{page}.md").read_text(encoding="utf-8")
+    block = re.search(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert block is not None
+    assert block[1] == "console"
+    printed, commands = "", 0
+    for shown in block[2].splitlines():
+        if shown.startswith("$ preflight "):
+            ran = shell(*shlex.split(shown)[2:])
+            assert (ran.code, ran.err) == (0, "")
+            printed, commands = ran.out.replace(str(tmp_path / "home"), "~"), commands + 1
+        else:
+            assert any(line.startswith(shown) for line in printed.splitlines()), (shown, printed)
+    assert commands == 2

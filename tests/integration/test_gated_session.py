@@ -12,9 +12,10 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.server import Server
 
 from preflight import AsyncPreflight, Preflight, Scope, ToolRules, create_async_preflight, create_preflight
-from preflight.errors import CallerError
+from preflight.errors import CallerError, InvalidInput
 from preflight.hosts.store import Announced, Said, Session, Store, digest_of
 from preflight.hosts.words import StoredWords
 from preflight.mcp.session import GatedSession, Pending, Stopped
@@ -327,6 +328,78 @@ async def test_a_call_for_later_is_not_made_now(tmp_path: Path, gate: AsyncPrefl
     assert stopped.value.record is not None
     assert (stopped.value.code, stopped.value.record.execution_decision) == ("deferred", "deferred")
     assert "executing" not in states(gate)
+
+
+async def test_a_server_that_asks_back_is_answered_within_the_one_call(gate: AsyncPreflight) -> None:
+    rounds: list[Any] = []
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        schema = {"type": "object", "properties": {"before": {"type": "string"}}, "required": ["before"]}
+        return types.ListToolsResult(tools=[types.Tool(name="invoices_archive", input_schema=schema)])
+
+    async def call_tool(context: Any, params: Any) -> types.CallToolResult | types.InputRequiredResult:
+        rounds.append((params.arguments, params.request_state, params.meta))
+        if params.input_responses is None:
+            form = {"type": "object", "properties": {"sure": {"type": "boolean"}}}
+            asked = types.ElicitRequest(params=types.ElicitRequestFormParams(message="sure?", requested_schema=form))
+            return types.InputRequiredResult(input_requests={"q": asked}, request_state="s-1")
+        return types.CallToolResult(content=[types.TextContent(text=str(params.input_responses["q"].content))])
+
+    async def sure(context: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"sure": True})
+
+    async def no_answer(context: Any, params: Any) -> types.ErrorData:
+        return types.ErrorData(code=-32603, message="nobody is there")
+
+    server = Server("bank", on_list_tools=list_tools, on_call_tool=call_tool)
+    before = {"before": "2025-01-01"}
+    options: dict[str, Any] = {"user_id": "minji", "server": "bank"}
+    words = [Segment("archive the invoices from before 2025-01-01", "user")]
+    async with GatedSession(Client(server, elicitation_callback=sure), gate, words=words, **options) as gated:
+        result = await gated.call_tool("invoices_archive", before)
+    assert result.content[0].text == "{'sure': True}"  # type: ignore[union-attr]
+    assert [(arguments, state) for arguments, state, _ in rounds] == [(before, None), (before, "s-1")]
+    assert rounds[0][2]["preflight/decision"] == rounds[1][2]["preflight/decision"]
+    assert states(gate) == ["execute", "executing", "executed"]
+    other = Scope("", "other")
+    async with GatedSession(
+        Client(server, elicitation_callback=no_answer), gate, words=words, scope=other, **options
+    ) as gated:
+        with pytest.raises(MCPError, match="nobody is there"):
+            await gated.call_tool("invoices_archive", before)
+    assert states(gate)[-1] == "in_doubt"
+
+
+async def test_a_server_that_dies_during_the_call_leaves_a_doubt(tmp_path: Path, gate: AsyncPreflight) -> None:
+    dies = tmp_path / "dies.py"
+    dies.write_text(DIES, encoding="utf-8")
+    client = Client(StdioServerParameters(command=sys.executable, args=[str(dies)]), mode="legacy")
+    words = [Segment("archive the invoices", "user")]
+    with anyio.fail_after(SECONDS):
+        async with GatedSession(client, gate, user_id="minji", server="bank", words=words) as gated:
+            with pytest.raises(MCPError):
+                await gated.call_tool("invoices_archive")
+            assert states(gate)[-1] == "in_doubt"
+
+
+DIES = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "tools/call":
+        sys.exit(1)
+    if "id" not in asked:
+        continue
+    tools = [{"name": "invoices_archive", "inputSchema": {"type": "object", "properties": {}}}]
+    about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "b", "version": ""}}
+    result = {"tools": tools} if asked["method"] == "tools/list" else about
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+def test_a_bare_text_is_no_instruction(gate: AsyncPreflight, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="words"):
+        GatedSession(Client(process(tmp_path)), gate, user_id="minji", words="send 500")
 
 
 def test_without_an_event_loop(tmp_path: Path) -> None:

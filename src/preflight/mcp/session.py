@@ -19,7 +19,7 @@ from typing import Any, Self, cast
 import msgspec
 
 from preflight.api import ANYWHERE, AsyncPreflight, Preflight
-from preflight.errors import AnswerRefused, CallerError, PreflightError
+from preflight.errors import AnswerRefused, CallerError, InvalidInput, PreflightError
 from preflight.hosts.words import ARGUMENTS, TOOL
 from preflight.mcp.calls import CallIds
 from preflight.mcp.texts import CHANGED, DECISION, changes
@@ -111,6 +111,8 @@ class GatedSession:
         request: Mapping[str, object] = _NOTHING,
     ) -> None:
         """Put a session behind a gate."""
+        if isinstance(words, str):
+            raise InvalidInput("words", "a text, which says not whose it is", "give segments, each with its trust")
         self._wrapped = session
         self._gate = preflight
         self._user_id = user_id
