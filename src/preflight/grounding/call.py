@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
@@ -136,10 +137,10 @@ def _match(every: Sequence[Work], places: Sequence[Place]) -> None:
     free = [work for work in every if work.leaf.field.may_share]
     bound = [work for work in every if not work.leaf.field.may_share]
     spans = [[claimed_spans(found) for found in work.usable] for work in bound]
-    strength = {
-        at: (max((score(work.leaf, found) for found in work.usable), default=0.0) if _contested(spans, at) else 0.0)
-        for at, work in enumerate(bound)
-    }
+    strength = [
+        max((score(work.leaf, found) for found in work.usable), default=0.0) if contested else 0.0
+        for work, contested in zip(bound, _contested(spans), strict=True)
+    ]
     order = sorted(range(len(bound)), key=lambda at: (as_decimal(bound[at].leaf.value) is None, -strength[at], at))
     for work, option in zip(bound, assign(spans, order), strict=True):
         if option is not None:
@@ -165,12 +166,11 @@ def _contest(loser: Work, bound: Sequence[Work], score: Callable[[Leaf, Evidence
             holder.chosen, holder.reason = None, "shared_span"
 
 
-def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]], at: int) -> bool:
-    mine = {span for option in spans[at] for span in option}
-    return any(
-        other != at and any(span in mine for option in options for span in option)
-        for other, options in enumerate(spans)
-    )
+def _contested(spans: Sequence[Sequence[Sequence[tuple[int, int, int]]]]) -> list[bool]:
+    """For each leaf whether another could stand on some of the same spans."""
+    own = [{span for option in options for span in option} for options in spans]
+    wanted = Counter(span for each in own for span in each)
+    return [any(wanted[span] > 1 for span in each) for each in own]
 
 
 def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
