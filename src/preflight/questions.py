@@ -22,6 +22,7 @@ from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.slot import Slot, Unsupported
 from preflight.ports import Clock, Storage
+from preflight.render.schema import wanted
 from preflight.secrecy import Secrecy
 
 VALUE_MESSAGE = "Please say what is missing."
@@ -204,7 +205,7 @@ def _checked(question: Question, given: Mapping[str, object], *, person: str, ch
         person=person,
         channel=channel,
         answered_at=at,
-        values={name: _value(slots[name], value) for name, value in given.items() if name in slots},
+        values={name: fitting(slots[name], value) for name, value in given.items() if name in slots},
         items={
             name: _confirmation(name, value) for name, value in given.items() if name in items and name not in slots
         },
@@ -222,8 +223,11 @@ def _restated(given: Mapping[str, object]) -> str:
     return text
 
 
-def _value(slot: AskedSlot, value: object) -> object:
-    """Check a value against the tool's real schema (R-91); None says that there is none (R-46)."""
+def fitting(slot: AskedSlot, value: object) -> object:
+    """Return a value that fits the tool's real schema (R-91); None says that there is none (R-46).
+
+    Raises AnswerRefused saying what does not fit, and what the slot takes.
+    """
     if value is None:
         if slot.nullable:
             return None
@@ -238,7 +242,9 @@ def _value(slot: AskedSlot, value: object) -> object:
         message = f"`{slot.name}` has a schema that answers cannot be checked against: {plan.what}"
         raise AnswerRefused(message)
     if errors := plan.validate({"value": value}):  # type: ignore[union-attr]
-        message = f"the answer to `{slot.name}` does not fit: {errors[0].replace('`/value', f'`/{slot.name}', 1)}"
+        first = errors[0].replace("`/value", f"`/{slot.name}", 1)
+        takes = wanted(slot.schema, nullable=slot.nullable)
+        message = f"the answer to `{slot.name}` does not fit: {first}; it takes {takes}"
         raise AnswerRefused(message)
     return value
 

@@ -54,6 +54,12 @@ def test_a_person_may_leave_a_question_open(shell: Shell) -> None:
     assert question in shell("pending").out
 
 
+def test_what_does_not_fit_is_asked_again_at_the_terminal(shell: Shell) -> None:
+    ran = shell.at_a_terminal("answer", asked(shell), types="35201988\n3520198845\n")
+    assert ran.code == 0, ran.out
+    assert "it takes text, matching `^[0-9]{10}$`" in ran.out
+
+
 def test_without_a_terminal_nothing_is_answered(shell: Shell) -> None:
     question = asked(shell)
     ran = shell("answer", question, "to_account=3520198845")

@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a channel that is none": (GIVEN, {"channel": object()}, "are texts"),
     "a slot not asked": ({"amount": 5, "note": "x"}, {}, "`note` was not asked; asked are `amount`, `to`, `rent`"),
     "a name with a surrogate": ({"\ud800": 5}, {}, r"`\\ud800` was not asked"),
-    "a wrong type": ({"amount": "5"}, {}, "the answer to `amount` does not fit: `/amount`: `type` must be number"),
+    "a wrong type": ({"amount": "5"}, {}, "does not fit: `/amount`: `type` must be number; it takes a number"),
     "a boolean for a number": ({"amount": True}, {}, "does not fit"),
     "a number for a text": ({"to": 5}, {}, "does not fit"),
     "no number": ({"amount": float("nan")}, {}, "not a finite number"),
@@ -464,7 +464,7 @@ def test_a_stored_request_keeps_its_trigger() -> None:
     question = asked(gate(storage, **kept), trigger=fires)
     done = gate(storage, **kept).answer(question.question_id, GIVEN, person="u1")
     assert isinstance(done, Executable)
-    assert done.record.trigger == {**fires, "when_case": "scheduled"}
+    assert done.record.trigger == {**fires, "when_case": "scheduled", "said_at": deferred.record.timestamp}
 
 
 def test_only_the_last_thousand_requests_are_remembered() -> None:

@@ -8,6 +8,7 @@ from preflight.core import strict_json
 from preflight.errors import AnswerRefused, InvalidInput
 from preflight.model.json_value import thaw
 from preflight.model.question import AskedSlot, Question
+from preflight.questions import fitting
 from preflight.render.schema import types_of, wanted
 from preflight.render.visible import visible
 
@@ -41,7 +42,7 @@ def prompted_values(question: Question, ask: Callable[[str], str] | None = None)
     for slot in question.slots:
         while text := ask(f"   {visible(slot.name)}: ").strip():
             try:
-                said[slot.name] = _typed(slot, text)
+                said[slot.name] = fitting(slot, _typed(slot, text))
                 break
             except AnswerRefused as fault:
                 print(f"   {visible(str(fault))}")  # noqa: T201  said to the person who types
