@@ -14,13 +14,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from preflight import Asking, Executable, ToolRules, create_preflight
 from preflight.hosts.layout import HOSTS, entries
 from preflight.hosts.words import StoredWords, join_of
 from tests.acceptance.requests import TRANSFER
-from tests.acceptance.terminal import ROOT, SECONDS, Shell
+from tests.acceptance.terminal import BANK, ROOT, SECONDS, Shell
 
 TEXT = "send 500,000 won from 1102534471 to 3520198845"
 CALL: dict[str, Any] = {"from_account": "1102534471", "to_account": "3520198845", "amount": 500_000}
@@ -214,3 +215,34 @@ def test_the_page_of_a_host_shows_what_its_commands_print(page: str, shell: Shel
         else:
             assert any(line.startswith(shown) for line in printed.splitlines()), (shown, printed)
     assert commands == 2
+
+
+def test_typed_words_reach_the_proxy_by_the_call_s_tool_use_id(shell: Shell, tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    from mcp import Client, StdioServerParameters
+
+    shell("host", "install", "claude-code", "--yes")
+    commands = installed_commands(tmp_path)
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(
+        "version: 1\nservers: {bank: {tools: {transfer: {effect: irreversible, intents: [send]}}}}\n", encoding="utf-8"
+    )
+    bank = [sys.executable, str(BANK), "--db", str(tmp_path / "bank.db")]
+    proxy = ["-m", "preflight", "proxy", "--rules", str(rules), "--name", "bank", "--user", "minji", "--", *bank]
+    kept = {name: os.environ[name] for name in ("HOME", "PATH", "PYTHONPATH", "PREFLIGHT_WORDS") if name in os.environ}
+    env = {**kept, "PREFLIGHT_DB": str(shell.db)}
+
+    async def call(use: str) -> Any:
+        async with Client(StdioServerParameters(command=sys.executable, args=proxy, env=env)) as client:
+            with anyio.fail_after(SECONDS):
+                return await client.call_tool("transfer", CALL, meta={"claudecode/toolUseId": use})
+
+    for use, source in (("toolu_1", "user"), ("toolu_2", "loop_wakeup")):
+        session = {"session_id": f"s-{use}"}
+        assert started(commands["UserPromptSubmit"], {**PROMPT, **session, "source": source}).returncode == 0
+        assert started(commands["PreToolUse"], {**ANNOUNCED, **session, "tool_use_id": use}).returncode == 0
+    sent, held = anyio.run(call, "toolu_1"), anyio.run(call, "toolu_2")
+    assert not sent.is_error
+    assert sent.structured_content["amount"] == 500_000
+    assert held.is_error
+    assert held.structured_content is None
