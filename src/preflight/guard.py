@@ -22,7 +22,7 @@ import msgspec
 
 from preflight.core.decide import Path
 from preflight.core.needs import Failed, Need
-from preflight.errors import CallerError, describe
+from preflight.errors import CallerError, ConstructionError, describe
 from preflight.hooks.protocol import Hook, is_inline
 from preflight.limits import Limits
 from preflight.model.checklist import Match
@@ -67,12 +67,33 @@ def _called(name: str, hook: Hook, seconds: float) -> _Called:
     return _Called(name, hook, is_inline(hook) and not waits, waits, seconds)
 
 
+def _seconds(given: object, hooks: Mapping[str, Hook]) -> Mapping[str, float]:
+    """Return the time limits by hook; what names no hook, or sets no limit, would be lost unseen (R-100)."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        message = f"`hook_seconds` is a `{type(given).__name__}`; map names of hooks to seconds"
+        raise ConstructionError(message)
+    for name, seconds in given.items():
+        if name not in hooks:
+            message = f"`hook_seconds` has `{name}`, which is no hook here; the hooks are {', '.join(sorted(hooks))}"
+            raise ConstructionError(message)
+        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
+            message = f"`hook_seconds` of `{name}` is no length of time; give seconds"
+            raise ConstructionError(message)
+    return given
+
+
 class Guard:
     """Drives decisions with one set of hooks. Safe to use from many threads."""
 
     def __init__(self, hooks: Mapping[str, Hook], limits: Limits, seconds: Mapping[str, float] | None = None) -> None:
-        """Take hooks by name; `seconds` overrides the time limit of single hooks."""
-        limit = {name: (seconds or {}).get(name, limits.hook_seconds) for name in hooks}
+        """Take hooks by name; `seconds` overrides the time limit of single hooks.
+
+        Raises ConstructionError where `seconds` is no mapping of these names to lengths of time.
+        """
+        given = _seconds(seconds, hooks)
+        limit = {name: given.get(name, limits.hook_seconds) for name in hooks}
         self._hooks = {name: _called(name, hook, limit[name]) for name, hook in hooks.items()}
         self._result_limit = limits.hook_result_bytes
         self.patience = limits.hook_seconds

@@ -9,6 +9,9 @@ from preflight.errors import ConstructionError
 from preflight.hooks.defaults import DEFAULTS
 from preflight.hooks.protocol import ALL, DEFAULTED, REQUIRED, SIGNATURES, Hook
 
+_NEAR = 0.9
+"""How like a hook's name another name of the same object must be to be taken for a slip, from 0 to 1."""
+
 
 def collect(hooks: object, *, strict: bool) -> tuple[dict[str, Hook], tuple[str, ...]]:
     """Return the hooks by name, and the names of those that fell back to a default that verifies nothing.
@@ -45,8 +48,15 @@ def _by_name(hooks: object) -> dict[str, object]:
     if isinstance(hooks, Mapping):
         return {str(name): hook for name, hook in hooks.items()}
     found = {name: getattr(hooks, name, None) for name in ALL}
+    found |= {name: getattr(hooks, name, None) for name in _misspelt(hooks)}
     named = {name: hook for name, hook in found.items() if hook is not None}
     if not named:
         message = f"`hooks` is a `{type(hooks).__name__}` without any hook; give a mapping of names to callables"
         raise ConstructionError(message)
     return named
+
+
+def _misspelt(hooks: object) -> list[str]:
+    """Return the public names of an object's class that nearly are a hook's: they would never be called (R-100)."""
+    names = [name for name in dir(type(hooks)) if not name.startswith("_") and name not in ALL]
+    return [name for name in names if difflib.get_close_matches(name, ALL, 1, _NEAR)]

@@ -42,6 +42,37 @@ def test_a_misspelt_hook_is_named(name: Any, hint: str) -> None:
     assert hint in str(fault.value)
 
 
+def test_a_misspelt_method_of_an_object_is_named() -> None:
+    class Hooks(ShippedHooks):
+        def mesure_from_environment(self, *_: object) -> None:
+            """Never called: its name is no hook's."""
+
+        def measure(self) -> None:
+            """A helper's name, near to none."""
+
+    with pytest.raises(ConstructionError, match="did you mean `measure_from_environment`") as fault:
+        create_preflight(hooks=Hooks(), storage=MemoryStorage())
+    assert "`mesure_from_environment` is not a hook" in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.5, "`hook_seconds` is a `float`; map names of hooks to seconds"),
+        ({"mesure": 1.0}, "`hook_seconds` has `mesure`, which is no hook here; the hooks are "),
+        ({"build_action_key": -1}, "`hook_seconds` of `build_action_key` is no length of time"),
+        ({"build_action_key": "1"}, "is no length of time; give seconds"),
+        ({"build_action_key": float("nan")}, "is no length of time; give seconds"),
+    ],
+)
+def test_a_time_limit_that_could_not_hold_is_refused(seconds: Any, said: str) -> None:
+    with pytest.raises(ConstructionError) as fault:
+        create_preflight(hooks=HOOKS, storage=MemoryStorage(), hook_seconds=seconds)
+    assert said in str(fault.value)
+    made = create_preflight(hooks=HOOKS, storage=MemoryStorage(), hook_seconds={"build_action_key": 5})
+    assert made.check(request()).decision == "execute"
+
+
 @pytest.mark.parametrize("hook", [None, "immediate", 5, {"returns": None}])
 def test_a_hook_that_cannot_be_called_is_named(hook: Any) -> None:
     with pytest.raises(ConstructionError, match=r"hook `classify_when_case` is a `.*`, not callable"):
