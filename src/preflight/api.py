@@ -41,6 +41,7 @@ from preflight.results import (
 )
 from preflight.rulebook import RulesGiven, RuleSource, rules_source
 from preflight.safekeeping import default_signer, default_vault
+from preflight.scheduling import schedulable
 from preflight.secrecy import Secrecy
 from preflight.storage import open_storage
 from preflight.vault import Subject, Vault
@@ -64,12 +65,15 @@ class _Parts:
         table, unsafe = collect(hooks, strict=options.get("strict", True))
         services = _services(options.get("rules"), storage, Measurer(read_tool, clock, limits), rules, clock)
         served = {} if services is None else services.hooks()
+        table, served = schedulable(table, served, storage, rules)
         plans = partial(plan_of, limits=limits)
         setup = Setup(limits, frozenset(table) & frozenset(OPTIONAL) | frozenset(served), plans)
         keep = options.get("store_instruction", False)
         self.unsafe_defaults = unsafe
         self.storage = storage
         self.clock = clock
+        self.rules = rules
+        self.services = services
         self._guard = Guard({**table, **served}, limits, options.get("hook_seconds"))
         self.signer = signer = options.get("signer") or default_signer(storage, clock)
         self._vault = _vault(options.get("vault"), storage, clock)

@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from preflight.errors import StorageError
+from preflight.model.deferral import Deferral, DeferralNote
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 
@@ -26,11 +27,18 @@ _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number", 
 _RECORD = msgspec.json.Decoder(Record)
 _QUESTION = msgspec.json.Decoder(Question)
 _ANSWER = msgspec.json.Decoder(Answer)
+_DEFERRAL = msgspec.json.Decoder(Deferral)
+_NOTE = msgspec.json.Decoder(DeferralNote)
 
 
 def encode(value: object) -> bytes:
     """Return the one JSON form of a record, question, answer or JSON value: sorted keys, no white space."""
     return _ENCODER.encode(value)
+
+
+def to_json(value: object) -> object:
+    """Return a value as the plain JSON that a record gives back."""
+    return msgspec.json.decode(encode(value))
 
 
 def digest(body: bytes) -> str:
@@ -51,6 +59,16 @@ def decode_question(body: bytes) -> Question:
 def decode_answer(body: bytes) -> Answer:
     """Read a stored answer; raises StorageError when the bytes are no answer."""
     return _decode(_ANSWER, body)
+
+
+def decode_deferral(body: bytes) -> Deferral:
+    """Read a deferred run's row; raises StorageError when the bytes are none."""
+    return _decode(_DEFERRAL, body)
+
+
+def decode_note(body: bytes) -> DeferralNote:
+    """Read a note about a deferred run; raises StorageError when the bytes are none."""
+    return _decode(_NOTE, body)
 
 
 def _decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:

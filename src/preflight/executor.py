@@ -29,7 +29,7 @@ from preflight.masking import Needles, Path
 from preflight.model.condition import ConditionState
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
-from preflight.ports import Admission, Clock, Secrets, Signer, Storage, Stored
+from preflight.ports import Admission, Clock, Scheduling, Secrets, Signer, Storage, Stored
 from preflight.results import Claimed, Executed, Execution, Failed, InDoubt, RefusalCode, Refused, ToolCall
 
 Call = Callable[[ToolCall], object]
@@ -249,8 +249,16 @@ class Executor:
     def _lost(self, record: Record, passed: list[str]) -> Refused:
         if passed:
             return Refused("limit_reached", f"limit `{passed[0]}` is reached; check the call again", record)
+        if record.trigger is not None and self._is_over(record):
+            return Refused(
+                "occurrence_over", f"`{record.decision_id}` fires no more: started, cancelled or moved", record
+            )
         busy = Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
         return self._started_before(record) or busy
+
+    def _is_over(self, record: Record) -> bool:
+        """Whether the occurrence that a run was fired by cannot start any more (R-83)."""
+        return isinstance(self._storage, Scheduling) and self._storage.over(record)
 
     def _step(self, record: Record, state: str, outcome: Outcome | None) -> Record:
         return msgspec.structs.replace(

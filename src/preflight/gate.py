@@ -13,12 +13,13 @@ from types import MappingProxyType
 import msgspec
 
 from preflight.clock import iso, seconds_of
-from preflight.codec import encode
+from preflight.codec import encode, to_json
 from preflight.core.decide import Path, guarded
 from preflight.core.outcome import Run
 from preflight.core.schema import Plan
 from preflight.core.setup import Setup
 from preflight.core.slots import open_slots
+from preflight.core.when import slot_of
 from preflight.core.wording import reason_of
 from preflight.errors import Erased, InvalidInput, StorageError, describe, storable
 from preflight.guard import Driven
@@ -34,6 +35,7 @@ from preflight.questions import question_of
 from preflight.repeats import answered, as_given, asked_again, counted, same_tool, trigger_of
 from preflight.results import Asking, Checked, Deferred, Executable, Held
 from preflight.rulebook import RuleSource, with_user
+from preflight.scheduling import clock_of, keep, kept_request
 from preflight.secrecy import Secrecy, needles_given, needles_of, without_masked
 
 Given = Mapping[str, object] | Request
@@ -190,7 +192,7 @@ class Shell:
         when = record.fixed.c1_when_case if record.fixed else None
         if record.execution_decision != "deferred" or not same or not same_tool(record, request) or when is None:
             return None
-        return Trigger(record.decision_id, occurrence, when)
+        return Trigger(record.decision_id, occurrence, when, clock_of(record))
 
     # after the decision
 
@@ -253,7 +255,7 @@ class Shell:
             question = self._secrecy.question(question, rules, needles)
             self._storage.ask(question)
             self._remember(question.question_id, ready.given)
-        stored = self._storage.append(self._secrecy.record(record, rules, needles), signer=self._signer)
+        stored = keep(self._storage, self._secrecy.record(record, rules, needles), self._signer)
         self._appended += 1
         self._report(stored.record)
         return _typed(stored.record, question)
@@ -309,8 +311,10 @@ class Shell:
         request, now = ready.request, self._clock.now()
         record_id = new_id()
         executable = decision.execution_decision == "execute"
+        parts = {name: getattr(decision, name) for name in Decision.__struct_fields__}
+        parts["trigger"] = trigger_of(request) if decision.trigger is None else to_json(decision.trigger)
         return Record(
-            **{name: getattr(decision, name) for name in Decision.__struct_fields__},
+            **parts,
             record_id=record_id,
             decision_id=record_id,
             scope=request.scope,
@@ -322,9 +326,8 @@ class Shell:
             call_id=request.utterance.call_id,
             not_before=iso(now) if executable else None,
             not_after=iso(now + request.rules.decision_seconds) if executable else None,
-            trigger=trigger_of(request),
             instruction=(request.segments or ()) if self._store_instruction else msgspec.UNSET,
-            request=as_given(request) if self._store_instruction else msgspec.UNSET,
+            request=kept_request(ready.given, request, decision, always=self._store_instruction),
         )
 
     def _held_record(self, gate: Gate, digest: str) -> Record:
@@ -341,6 +344,8 @@ class Shell:
         kept = encode(as_given(ready.given)) if self._store_instruction else None
         plan = ready.setup.plan_for(ready.request.tool) if decision.fields is not None else None
         slots = open_slots(ready.request, decision, plan) if isinstance(plan, Plan) else {}
+        if isinstance(plan, Plan) and record.phase == "at_instruction":
+            slots |= {slot.name: slot for slot in (slot_of(plan),)}
         return question_of(record, slots, self._clock.now(), self._limits, kept)
 
     def _remember(self, question_id: str, request: Request) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 from preflight.masking import Needles, Path
+from preflight.model.deferral import Deferral, DeferralNote, DeferralState
 from preflight.model.instruction import Segment
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
@@ -140,6 +141,73 @@ class Burying(Protocol):
 
     def tombstones(self) -> list[bytes]:
         """Return every tombstone, oldest first."""
+        ...
+
+
+@runtime_checkable
+class Scheduling(Protocol):
+    """What a store does for deferred runs, beside `Storage`: rows that are due, and the one start of an occurrence.
+
+    A start (`Storage.claim`) of a record with a `trigger` is let in only when no other of the same deferred record
+    and occurrence was (R-83), and, where a row of it stands, only while it waits for exactly this occurrence: so a
+    run that was cancelled or moved does not start, and one that started can be neither.
+    """
+
+    def defer(self, record: Record, row: Deferral, *, signer: Signer | None = None) -> Stored:
+        """Append a `deferred` record and its row durably, in one transaction.
+
+        Rows of the same call that still wait are superseded. The same `record_id` again returns the stored one.
+        """
+        ...
+
+    def deferral(self, deferral_id: str) -> Deferral | None:
+        """Return a row."""
+        ...
+
+    def deferrals(self, scope: Scope | None = None, states: Sequence[DeferralState] = ()) -> list[Deferral]:
+        """Return the rows of a scope, or of all, in these states, or in any, the next due first."""
+        ...
+
+    def awaiting(self, event: str) -> list[Deferral]:
+        """Return the rows that wait for an event of this name, oldest first."""
+        ...
+
+    def lease(self, now: str, until: str, limit: int, only: str | None = None) -> list[Deferral]:
+        """Hold waiting rows that are due and that nobody holds until `until`; return them, the longest due first."""
+        ...
+
+    def release(self, deferral_id: str, until: str) -> None:
+        """Let go of a row that was leased; it is looked at again from `until` on."""
+        ...
+
+    def change(
+        self, row: Deferral, note: DeferralNote, *, apart: Deferral | None = None, unless_started: bool = False
+    ) -> bool:
+        """Replace a row by its next version durably, and add a note; `apart` is an occurrence held for itself.
+
+        False, and nothing is written, when the row was changed meanwhile, or, with `unless_started`, when the
+        occurrence that it waited for has started.
+        """
+        ...
+
+    def note(self, note: DeferralNote) -> None:
+        """Add a note."""
+        ...
+
+    def notes(self, deferral_id: str) -> list[DeferralNote]:
+        """Return the notes about a row, oldest first."""
+        ...
+
+    def answered(self) -> list[Deferral]:
+        """Return the held rows whose question was answered, oldest first."""
+        ...
+
+    def over(self, record: Record) -> bool:
+        """Whether a record with a `trigger` cannot start: its occurrence has started, or is not waited for any more."""
+        ...
+
+    def started(self, decision_id: str, occurrence: str) -> str | None:
+        """Return the id of the decision that an occurrence of a deferred record started, or None."""
         ...
 
 

@@ -73,7 +73,7 @@ def _spoken(text: object, request: Request) -> Located | None:
     if not isinstance(text, str) or not text.strip() or not request.segments:
         return None
     utterance = request.utterance
-    context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+    context = Context(now=request.said_at or None, zone=utterance.zone, locale=utterance.locale)
     target = Target("reference", _TEXT, text, role="option")  # a label: case and spacing do not matter
     finding = grounding.ground_call(request.segments, [target], context)["reference"]
     words = finding.evidence if finding.state == "known" else None

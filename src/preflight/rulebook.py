@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from preflight.model.rules import UNLISTED, ToolRules, UserRules
+from preflight.model.rules import UNLISTED, ToolRules, TriggerRule, UserRules
 
 ByTool = Mapping[tuple[str, str], ToolRules]
 _NOBODY = UserRules()
@@ -26,6 +26,11 @@ class Rules(Protocol):
     @property
     def tools(self) -> ByTool:
         """Return the rules of every listed tool, by server and name."""
+        ...
+
+    @property
+    def triggers(self) -> Mapping[str, TriggerRule]:
+        """Return what deferred runs may wait for, by name."""
         ...
 
     def for_tool(self, server: str, tool: str, user_id: str = "", tenant: str = "") -> ToolRules:
@@ -48,6 +53,7 @@ class FixedRules:
         """Hold `tools`."""
         self.tools = dict(tools)
         self.digest: str | None = None
+        self.triggers: Mapping[str, TriggerRule] = MappingProxyType({})
 
     def for_tool(self, server: str, tool: str, user_id: str = "", tenant: str = "") -> ToolRules:  # noqa: ARG002
         """Return the rules for a tool; values given this way are the same for everybody."""

@@ -20,7 +20,7 @@ from preflight.model.instruction import USER
 from preflight.model.json_value import freeze, is_object
 from preflight.model.record import Record
 from preflight.model.request import Request, Utterance
-from preflight.model.rules import DECISION, ConditionRule, LimitRule, MeasureRule, ToolRules
+from preflight.model.rules import DECISION, ConditionRule, LimitRule, MeasureRule, ToolRules, TriggerRule
 from preflight.model.slot import Slot
 from preflight.model.tool import Tool
 from preflight.ports import Admission, Clock, Storage
@@ -157,6 +157,17 @@ class Services:
         total = used(limit, started(limit, request, self._storage))
         value = int(total) if total == total.to_integral_value() else float(total)
         return {"valid": True, "value": value, "by": f"limit {name}"}
+
+    def trigger_state(self, rule: TriggerRule, record: Record) -> Outcome:
+        """Look whether a condition that a deferred run waits for holds now; it may read what the run settled."""
+        request = self._as_request(record)
+        assert request is not None and rule.condition is not None  # noqa: S101, PT018  a deferred record has its tool
+        rules = msgspec.structs.replace(request.rules, measures={**request.rules.measures, **rule.measures})
+        settled = (*(record.fields or ()), *record.extra_fields)
+        known = {state.name: freeze(state.value, state.name) for state in settled if state.status == "known"}
+        request = msgspec.structs.replace(request, rules=rules)
+        readings = self.measure_named(self.condition_needs(rule.condition, request), request, known)
+        return self.check_condition(rule.condition, request, known, readings)
 
     def recheck(self, record: Record, condition: ConditionState) -> bool:
         """Check a condition of a stored decision again, with the arguments that would be sent (R-74).

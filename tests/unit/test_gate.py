@@ -420,7 +420,10 @@ def test_a_verified_trigger_runs_the_whole_path_without_classifying_again() -> N
     made = gate(storage, classify_when_case=raiser(AssertionError()))
     checked = made.check(request(trigger=fires))
     assert isinstance(checked, Executable)
-    assert (checked.record.phase, checked.record.trigger) == ("at_trigger", {**fires, "when_case": "scheduled"})
+    assert (checked.record.phase, checked.record.trigger) == (
+        "at_trigger",
+        {**fires, "when_case": "scheduled", "said_at": "2026-03-01T09:00:00.000000+00:00"},
+    )
     assert checked.record.fixed is not None
     assert checked.record.fixed.c1_when_case == "scheduled"
 

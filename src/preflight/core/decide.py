@@ -11,14 +11,14 @@ from collections.abc import Generator
 
 import msgspec
 
-from preflight.core import checklist, conditions, tool_gate, verdict
+from preflight.core import checklist, conditions, tool_gate, verdict, when
 from preflight.core import fixed as fixed_checklist
 from preflight.core.checklist import Item
 from preflight.core.fixed import BrokenHook
 from preflight.core.lookup import Lookup
 from preflight.core.needs import Facts, Failed, Need
 from preflight.core.outcome import Run
-from preflight.core.schema import Walked, walk
+from preflight.core.schema import Plan, Walked, walk
 from preflight.core.schema.shape import UNDECLARED
 from preflight.core.setup import PLAIN, Setup
 from preflight.core.shape import RequestShape
@@ -28,8 +28,8 @@ from preflight.model.condition import ConditionState
 from preflight.model.decision import Decision
 from preflight.model.json_value import thaw
 from preflight.model.request import Request
-from preflight.model.slot import DroppedClaim, Unsupported
-from preflight.model.trigger import Trigger
+from preflight.model.slot import DroppedClaim, FieldState, Unsupported
+from preflight.model.trigger import Trigger, When
 
 Path = Generator[Need, object, Decision]
 
@@ -67,9 +67,9 @@ def _deciding(run: Run) -> Path:
 
     # a verified trigger was classified when its run was deferred (R-24)
     fired = request.trigger if type(request.trigger) is Trigger else None
-    when = fired.when_case if fired else (yield Need("classify_when_case", (request.utterance,)))
+    case = fired.when_case if fired else (yield Need("classify_when_case", (request.utterance,)))
     said = yield Need("extract_user_action_name", (request.utterance,))
-    settled = fixed_checklist.settle(request, when, said)
+    settled = fixed_checklist.settle(request, case, said)
     if isinstance(settled, BrokenHook):
         return run.hook_failed("hook_failed", settled)  # R-23
     run.fixed = settled
@@ -113,6 +113,8 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
         return run.schema_unsupported(walked.unsupported)
 
     unknown = verdict.unknown_states(walked)
+    if run.phase == "at_instruction" and "extract_trigger" in setup.hooks:
+        unknown += yield from _when(run, plan)
     if run.phase == "at_instruction" and not verdict.blocking(unknown, run.phase) and not walked.branches:
         return (yield from _deferring(run, Findings(walked, unknown, None)))
     states: tuple[ItemState, ...] | None = None
@@ -123,6 +125,17 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
     errors = () if unknown or walked.branches else plan.validate(walked.arguments)  # R-28
     decision = run.judged(Findings(walked, unknown, states, held, errors))
     return decision if "format_reason" not in setup.hooks else (yield from _worded(run, decision))
+
+
+def _when(run: Run, plan: Plan) -> Generator[Need, object, list[FieldState]]:
+    """Settle when the run is to fire; what is open of it is asked for with everything else (R-81, R-90)."""
+    fixed = run.fixed
+    assert fixed is not None and fixed.c1_when_case is not None  # noqa: S101, PT018  the fixed checklist is settled
+    found = yield from when.settle(run.request, fixed.c1_when_case, when.slot_of(plan))
+    if type(found) is When:
+        run.when = found
+        return []
+    return [found]  # type: ignore[list-item]  # the other member of the union
 
 
 def _reading(run: Run) -> Decision:

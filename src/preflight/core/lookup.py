@@ -47,7 +47,7 @@ class Lookup:
         at = prior.get("timestamp") if is_object(prior) else None
         self.prior_at = at if type(at) is str else None
         utterance = request.utterance
-        self.context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+        self.context = Context(now=request.said_at or None, zone=utterance.zone, locale=utterance.locale)
 
     def look_up(self, slot: Slot) -> Generator[Need, object, FieldState]:
         """Search the sources, then let the field policy and the slot's schema have their say."""

@@ -17,12 +17,13 @@ from preflight.model.checklist import Fixed, Match, Phase
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, ExecutionDecision, Gate, GateKind
 from preflight.model.request import Request
 from preflight.model.slot import DroppedClaim, Unsupported
+from preflight.model.trigger import When
 
 
 class Run:
     """What is known so far in one run; each method ends it in a decision that says just that."""
 
-    __slots__ = ("action_key", "fixed", "notes", "notices", "phase", "request", "setup")
+    __slots__ = ("action_key", "fixed", "notes", "notices", "phase", "request", "setup", "when")
 
     def __init__(self, request: Request, setup: Setup) -> None:
         """Begin a run: nothing is settled."""
@@ -33,6 +34,7 @@ class Run:
         self.action_key: str | None = None
         self.notes = ""
         self.notices: tuple[str, ...] = ()
+        self.when: When | None = None
 
     def matched(self, match: Match) -> None:
         """Write the tool gate's answer into the fixed checklist, on both paths (R-25)."""
@@ -127,8 +129,14 @@ class Run:
         return self._looked_up(decision, gate, found, arguments)
 
     def deferred(self, found: Findings, kept: object) -> Decision:
-        """Wait for the trigger with what the user said (R-29)."""
-        return self._looked_up("deferred", None, found, None, kept)
+        """Wait for the trigger with what the user said (R-29); when that is, is said back absolutely (R-81)."""
+        decision = self._looked_up("deferred", None, found, None, kept)
+        if self.when is None:
+            return decision
+        said = self.when.said
+        return msgspec.structs.replace(
+            decision, trigger=self.when, notices=(said,), reason=f"{decision.reason}: {said}"
+        )
 
     def worded(self, decision: Decision, reason: object) -> Decision:
         """Put the adopter's wording in place of ours when it is one."""

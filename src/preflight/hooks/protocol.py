@@ -38,7 +38,7 @@ SIGNATURES: Final = {
     "get_advisory_notes": "(tool) -> str",
     "build_deferred_input": "(request, fixed, fields) -> JSON value",
     "format_reason": "(decision) -> str",
-    "extract_trigger": "(utterance) -> JSON value | None",
+    "extract_trigger": "(utterance) -> {value, segment_index, span: [start, end]} | None",
 }
 """What each hook is given and may return, for error texts and the reference."""
 

@@ -114,7 +114,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
 
     `fields` and the counts are None where no decision about values was made; an empty tuple means the
     lookup ran and found no slots (R-25). `call_arguments` is set only when the call may run. `notices` are shown
-    before the call (R-63).
+    before the call (R-63). `trigger` is a `When` where the run waits for one (R-81).
     """
 
     schema_version: str
@@ -137,6 +137,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     unmet: tuple[UnmetCondition, ...] = ()
     call_arguments: object = None
     deferred_input: object = None
+    trigger: object = None
 
     @property
     def executable(self) -> bool:

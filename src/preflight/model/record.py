@@ -46,7 +46,9 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     `record_id` orders by time; `decision_id` is the `record_id` of the decision, the same on every step.
     `timestamp` is ISO 8601 with offset. `not_before` and `not_after` bound the start of an `execute`
-    decision (R-73). `instruction` is there only where the adopter chose to store it (R-71). `sealed` holds
+    decision (R-73). `instruction` is there only where the adopter chose to store it (R-71);
+    `request` also where the run waits for a trigger, which makes it again (R-80). `trigger` is what a run waits for, or
+    what fired it. `sealed` holds
     what was secret, encrypted, by the JSON Pointer of its place; a mask stands there (R-78).
     """
 
@@ -63,7 +65,6 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     previous_digest: str | None = None
     not_before: str | None = None
     not_after: str | None = None
-    trigger: object = None
     outcome: Outcome | None = None
     question_id: str | None = None
     instruction: tuple[Segment, ...] | UnsetType = UNSET

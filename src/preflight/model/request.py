@@ -15,6 +15,7 @@ from preflight.model.instruction import Segment
 from preflight.model.json_value import freeze, is_object, thaw
 from preflight.model.rules import UNLISTED, ToolRules
 from preflight.model.tool import Tool
+from preflight.model.trigger import Trigger
 
 EMPTY: Final[Mapping[str, object]] = MappingProxyType({})
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
@@ -83,6 +84,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def segments(self) -> tuple[Segment, ...] | None:
         """The instruction's segments, or None when it cannot ground anything (R-12)."""
         return self.utterance.segments
+
+    @property
+    def said_at(self) -> str:
+        """The clock by which the user's words are read: of a run that fires, the one when it was deferred (R-80)."""
+        trigger = self.trigger
+        return trigger.said_at or self.utterance.now if type(trigger) is Trigger else self.utterance.now
 
     @classmethod
     def parse(cls, given: Mapping[str, object], *, limits: Limits = DEFAULT) -> Request:

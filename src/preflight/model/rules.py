@@ -162,6 +162,41 @@ class LimitRule(msgspec.Struct, frozen=True, gc=False):
     place: Place | None = None
 
 
+class TriggerRule(msgspec.Struct, frozen=True, gc=False):
+    """What a deferred run may wait for: an event, or a condition that is looked at again and again (R-81).
+
+    `phrases` are the words by which users mean it. Exactly one of `event`, the name under which it is pushed, and
+    `condition` is there; `match` are values that the event's content must have. Seconds: `deadline` after which
+    nobody waits any more, `poll` between two looks at the condition. `measures` are those that it reads.
+    """
+
+    name: str
+    phrases: tuple[str, ...] = ()
+    event: str | None = None
+    match: Mapping[str, object] = NOTHING
+    condition: ConditionRule | None = None
+    measures: Mapping[str, MeasureRule] = MappingProxyType({})
+    deadline_seconds: float = 30 * 86_400
+    poll_seconds: float = 60
+    place: Place | None = None
+
+
+Misfire = Literal["run_once", "skip", "hold"]
+"""What becomes of an occurrence whose time passed while nobody looked (R-83)."""
+
+
+class DeferralRules(msgspec.Struct, frozen=True, gc=False):
+    """How deferred runs of a tool are treated. `missed_after_seconds` late, an occurrence counts as missed.
+
+    `misfire` None is `hold` for irreversible tools, else `run_once`. `unresolved` is what becomes of an occurrence
+    that cannot run when it fires: something is unknown or unmet, a limit is reached (R-82).
+    """
+
+    misfire: Misfire | None = None
+    missed_after_seconds: float = 300
+    unresolved: Literal["hold", "skip"] = "hold"
+
+
 class ToolRules(msgspec.Struct, frozen=True, gc=False):
     """Rules for one tool. A tool nobody listed is irreversible (R-65).
 
@@ -185,11 +220,17 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     value_asks: int = 2
     decision_seconds: float = 60
     settle: str | None = None
+    deferral: DeferralRules = DeferralRules()
     place: Place | None = None
 
     def field(self, name: str) -> FieldRules:
         """Return the rules for a slot, or the defaults."""
         return self.fields.get(name, FIELD) if self.fields else FIELD
+
+    @property
+    def misfire(self) -> Misfire:
+        """Return what becomes of a missed occurrence (R-83)."""
+        return self.deferral.misfire or ("hold" if self.effect == "irreversible" else "run_once")
 
     def optional(self, name: str) -> Unconfirmed:
         """Return what to do with an optional claim that no source confirms (R-36)."""

@@ -22,6 +22,7 @@ from preflight.model.rules import (
 from preflight.model.slot import SOURCES
 from preflight.rules.cel import CelFault, bad_pattern, compile_code, constant
 from preflight.rules.conditions import needs
+from preflight.rules.deferring import deferral as deferral_rules
 from preflight.rules.expression import Complaint, Expression, scan
 from preflight.rules.faults import Fault, nearest
 from preflight.rules.kinds import Faults, Section
@@ -62,6 +63,7 @@ def tool(
         conditions=rules,
         limits=_distinct(limits, section.at("limits"), faults),
         trust_labels=bool(section.get("trust_labels", trust_labels)),
+        deferral=deferral_rules(section.get("deferral")),
         place=section.place,
     )
 

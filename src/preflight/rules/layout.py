@@ -130,6 +130,28 @@ LIMIT = Record(
         ("message", _SENTENCE, "what people read when it is reached"),
     ),
 )
+DEFERRAL = Record(
+    "what becomes of deferred runs",
+    _keys(
+        ("misfire", Choice(("run_once", "skip", "hold")),
+         "what becomes of a run whose time passed while nobody looked; irreversible tools: hold, else run_once"),
+        ("missed_after", Duration(), "how late a run counts as missed: 5m when left out"),
+        ("unresolved", Choice(("hold", "skip")),
+         "what becomes of a run that may not start when it fires: hold when left out"),
+    ),
+)  # fmt: skip
+TRIGGER = Record(
+    "a trigger",
+    _keys(
+        ("phrases", ListOf(_NAME), "what users say when they mean it"),
+        ("event", _NAME, "the name under which `preflight event` reports it"),
+        ("match", MapOf(Anything(), "a key of the event"), "values that the event must have"),
+        ("expression", Text("an expression in CEL"), "an expression in CEL that is true once it has come"),
+        ("poll", Duration(), "how often the expression is looked at: 60s when left out"),
+        ("deadline", Duration(), "how long it is waited for: 30d when left out"),
+    ),
+    one_of=("event", "expression"),
+)
 _MEASURES = Key(MapOf(MEASURE, "a measure's name"), "measures by name")
 TOOL = Record(
     "a tool",
@@ -148,6 +170,7 @@ TOOL = Record(
         ("value_asks", Number(least=1, most=10, whole=True), "asks for one slot before it holds: 2 when left out"),
         ("decision_lifetime", Duration(), "how long a decision may be started: 60s when left out"),
         ("settle", _NAME, "the measure that says whether a call in doubt took effect: true or false"),
+        ("deferral", DEFERRAL, "what becomes of its deferred runs when they fire"),
     )
     | {"measures": _MEASURES},
 )
@@ -200,6 +223,7 @@ ROOT = Record(
             MapOf(SERVER, "a server's name", empty_name=True),
             'rules by server and tool; `""` for tools without a server',
         ),
+        ("triggers", MapOf(TRIGGER, "a trigger's name"), "what deferred runs may wait for, by name"),
         ("organisations", MapOf(ORGANISATION, "an organisation's id"), "by tenant"),
         ("users", MapOf(USER, "a user's id"), "users outside any organisation"),
     )

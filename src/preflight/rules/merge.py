@@ -5,7 +5,7 @@ from __future__ import annotations
 from preflight.rules.faults import Fault, shown
 from preflight.rules.node import Entry, Node
 
-_LISTS_OF_NAMES = frozenset({"servers", "tools", "measures", "users", "organisations"})
+_LISTS_OF_NAMES = frozenset({"servers", "tools", "measures", "triggers", "users", "organisations"})
 _OPEN = frozenset({"servers", "organisations"})
 """What stands under a name in these may itself be spread over files; a tool, a measure, a user may not."""
 _PER_FILE = frozenset({"version", "include"})

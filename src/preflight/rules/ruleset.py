@@ -11,9 +11,9 @@ from typing import cast
 
 import msgspec
 
-from preflight.model.rules import UNLISTED, Place, ToolRules, UserRules
+from preflight.model.rules import UNLISTED, Place, ToolRules, TriggerRule, UserRules
 from preflight.model.tool import Tool
-from preflight.rules import build
+from preflight.rules import build, waiting
 from preflight.rules.bounds import DEFAULT_BOUNDS, Bounds
 from preflight.rules.check import Spots, check_tool
 from preflight.rules.faults import Fault, RulesError
@@ -39,6 +39,7 @@ class RuleSet(msgspec.Struct, frozen=True):
     tools: Mapping[tuple[str, str], ToolRules]
     people: People
     spots: Spots
+    triggers: Mapping[str, TriggerRule] = MappingProxyType({})
 
     def for_tool(self, server: str, tool: str, user_id: str = "", tenant: str = "") -> ToolRules:
         """Return the rules of a tool, as tight as they are for a user; a tool nobody listed is irreversible."""
@@ -111,7 +112,8 @@ def _rules_of(tree: Node | None, faults: list[Fault]) -> RuleSet:
                 row, trust_labels=trust, measures=scopes[server], declared_by="organisation", faults=faults
             )
     people = people_of(root, tools, shared, scopes, faults)
-    return RuleSet(_digest(plain(tree)), MappingProxyType(tools), people, _spots(root))
+    awaited = waiting.triggers(root, shared, faults)
+    return RuleSet(_digest(plain(tree)), MappingProxyType(tools), people, _spots(root), awaited)
 
 
 def _spots(section: Section) -> dict[tuple[Place, str], Node]:

@@ -26,8 +26,11 @@ def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults
             if problem := check(before, after):
                 faults.append(section.at(key).fault(f"`{key}` would loosen the rules: {problem}", "only tighten here"))
             changes[_names(key)] = after
-    if "changes" in section.values:
-        faults.append(section.at("changes").fault("`changes` cannot be overridden", "set it under `servers`"))
+    faults += [
+        section.at(key).fault(f"`{key}` cannot be overridden", "set it under `servers`")
+        for key in ("changes", "deferral")
+        if key in section.values
+    ]
     _refuse_reused(base, over, section, faults)
     return msgspec.structs.replace(
         base,

@@ -18,11 +18,12 @@ from preflight.model.request import Scope
 from preflight.ports import Admission, Grave, LogHead, Query, RawRecord, Signer, Stored
 from preflight.storage.entry import check_way, encode, instant, make_entry
 from preflight.storage.matching import matcher
+from preflight.storage.memory_deferrals import MemoryDeferrals
 
 _Key = tuple[Scope, str, str]
 
 
-class MemoryStorage:
+class MemoryStorage(MemoryDeferrals):
     """The `Storage` protocol on lists and dictionaries, behind one lock. See the protocol for every method.
 
     Values are kept as bytes and read back from them, so that what a test sees has been through the codec.
@@ -30,6 +31,7 @@ class MemoryStorage:
 
     def __init__(self) -> None:
         """Start empty."""
+        super().__init__()
         self._lock = threading.RLock()
         self._closed = False
         self._log: list[Stored] = []
@@ -55,11 +57,13 @@ class MemoryStorage:
         with self._opened():
             if record.record_id in self._by_id or (record.scope, record.key) in self._running.values():
                 return None
-            if not self._may_follow(record):
+            if not self._may_follow(record) or not self._may_start(record):
                 return None
             if admit is not None and admit.judge(self._started(record, admit)) is not True:
                 return None
-            return self._store(record, signer)
+            stored = self._store(record, signer)
+            self._note_start(record)
+            return stored
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome; the same `record_id` again returns the stored one."""

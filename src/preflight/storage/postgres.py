@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
+
+from psycopg import Rollback
 
 from preflight.core import lifecycle
 from preflight.errors import StorageError
+from preflight.model.deferral import Deferral
 from preflight.model.record import Record
 from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import statements
 from preflight.storage.burial import burying
+from preflight.storage.deferrals import LEASE, Rows, T, Undo, may_start, put_in
 from preflight.storage.entry import Entry, Heads, check_way, columns, instant, lock_number, make_entry
 from preflight.storage.postgres_audit import search
 from preflight.storage.postgres_pool import Connection, PostgresPool, escape, rows
@@ -20,6 +26,7 @@ WAIT_SECONDS = 10.0
 """How long a connection, a lock or an answer of the server is waited for."""
 POOL_SIZE = 8
 """Connections a process holds at most. A write needs one for about a millisecond."""
+
 _STORE = (
     "SELECT verdict, place, head FROM preflight.store("
     "%s, %s, %s::smallint, %s::smallint, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint, %s, %s, %s, %s::bytea, %s::bytea, "
@@ -57,8 +64,12 @@ class PostgresStorage(SqlStorage):
         """Append a decision; the same `record_id` again returns the stored one."""
         check_way(record, "append")
         stored = self._write(lambda db: self._store(db, record, signer), durable=durable or self._always)
-        if stored is None and (stored := self.get(record.record_id)) is None:
-            raise StorageError(f"record `{record.record_id}` is in `{self.name}`, and this role may not see it")
+        return stored if stored is not None else self._appended_before(record.record_id)
+
+    def _appended_before(self, record_id: str) -> Stored:
+        stored = self.get(record_id)
+        if stored is None:
+            raise StorageError(f"record `{record_id}` is in `{self.name}`, and this role may not see it")
         return stored
 
     def claim(self, record: Record, *, signer: Signer | None = None, admit: Admission | None = None) -> Stored | None:
@@ -68,7 +79,7 @@ class PostgresStorage(SqlStorage):
         """
         check_way(record, "claim")
         if admit is None:
-            return self._write(lambda db: self._store(db, record, signer), durable=True)
+            return self._write(lambda db: self._begun(db, record, signer), durable=True)
         since = instant(admit.since, "since")
         return self._write(lambda db: self._admitted(db, record, signer, admit, since), durable=True)
 
@@ -82,7 +93,46 @@ class PostgresStorage(SqlStorage):
             db.execute(_LOCK, (lock_number(tenant, "" if tool is None else tool.name),))
             if admit.judge(started(rows(db, statements.STARTED, wanted), tool)) is not True:
                 return None
+            return self._begun(db, record, signer)
+
+    def _begun(self, db: Connection, record: Record, signer: Signer | None) -> Stored | None:
+        """Store a start; of a run with a trigger only as the one start of its occurrence (R-83)."""
+        if record.trigger is None:
             return self._store(db, record, signer)
+        begun = None
+        with db.transaction() as whole:
+            stored = self._store(db, record, signer)
+            if stored is not None and not may_start(partial(rows, db), record, lock=" FOR UPDATE"):
+                raise Rollback(whole)
+            begun = stored
+        return begun  # noqa: RET504  what a rollback leaves behind is None
+
+    def defer(self, record: Record, row: Deferral, *, signer: Signer | None = None) -> Stored:
+        """Append a `deferred` record and its row durably, in one transaction."""
+        check_way(record, "append")
+
+        def work(db: Connection) -> Stored | None:
+            with db.transaction():
+                stored = self._store(db, record, signer)
+                if stored is not None:
+                    put_in(partial(rows, db), record, row)
+                return stored
+
+        stored = self._write(work, durable=True)
+        return stored if stored is not None else self._appended_before(record.record_id)
+
+    def _together(self, work: Callable[[Rows], T]) -> T | None:
+        def run(db: Connection) -> T | None:
+            done = None
+            with suppress(Undo), db.transaction():
+                done = work(partial(rows, db))
+            db.execute(_FLUSH)
+            return done
+
+        return self._pool.run("write", run)
+
+    def _lease_statement(self) -> str:
+        return LEASE.replace("LIMIT :most", "LIMIT :most FOR UPDATE SKIP LOCKED")
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome durably; the same `record_id` again returns the stored one."""

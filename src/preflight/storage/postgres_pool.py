@@ -22,7 +22,7 @@ from preflight.errors import InvalidInput, StorageError
 T = TypeVar("T")
 Connection = psycopg.Connection[Any]
 _MIGRATING = 8097399  # the advisory lock under which one program at a time changes the schema
-_TABLES = "record|slot|question|answer|meaning|buried|tombstone"
+_TABLES = "record|slot|question|answer|meaning|buried|tombstone|deferral|deferral_note|occurrence"
 
 _ADVICE: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.LockNotAvailable, "another session holds its lock; try again, or find out what keeps it"),
@@ -146,7 +146,7 @@ def rows(connection: Connection, statement: str, wanted: Mapping[str, Any]) -> l
 def native(statement: str) -> str:
     """Return a shared statement as PostgreSQL reads it: its own way to name values, tables with their schema."""
     statement = re.sub(r"/\*\+ \w+ \*/", "", statement)
-    statement = re.sub(rf"\b(FROM|JOIN|INTO) ({_TABLES})\b", r"\1 preflight.\2", statement)
+    statement = re.sub(rf"\b(FROM|JOIN|INTO|UPDATE) ({_TABLES})\b", r"\1 preflight.\2", statement)
     return re.sub(r":([a-z_]+)", r"%(\1)s", statement)
 
 
@@ -202,6 +202,10 @@ def _migrate(connection: Connection, name: str) -> None:
         return
     try:
         with connection.transaction():
+            # another program's migration is waited for, and one over a large log may take its time
+            connection.execute(
+                "SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)"
+            )
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATING,))
             _apply(connection, scripts, _version(connection, name))  # another process may have done it meanwhile
     except errors.InsufficientPrivilege as fault:

@@ -5,7 +5,7 @@ A driver says how statements are run; the statements stand in `statements`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from preflight.model.record import Outcome, Record, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.ports import LogHead, RawRecord, Seal, Stored
 from preflight.storage import burial, statements
+from preflight.storage.deferrals import SqlDeferrals
 from preflight.storage.entry import encode, instant
 
 Durability = Literal["effects", "always"]
@@ -38,7 +39,7 @@ class _Settlement(msgspec.Struct):
 _SETTLEMENT = msgspec.json.Decoder(_Settlement)
 
 
-class SqlStorage(ABC):
+class SqlStorage(SqlDeferrals):
     """Look-ups, scans, questions and learned names over the shared statements. See `Storage` for every method."""
 
     name: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 import apsw
 
 from preflight.errors import StorageError
+from preflight.model.deferral import Deferral
 from preflight.model.record import Record
 from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import sqlite_audit, statements
 from preflight.storage.burial import burying
+from preflight.storage.deferrals import Rows, T, Undo, may_start, put_in
 from preflight.storage.entry import COLUMNS, Entry, Heads, check_way, columns, instant, make_entry
 from preflight.storage.matching import matcher
 from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, may_follow, place, started
@@ -23,6 +26,7 @@ from preflight.storage.sqlite_file import SqliteFile
 
 WAIT_SECONDS = 10.0
 """How long another process's lock is waited for; 8 processes claiming at once stayed under 2 s."""
+
 
 # The guards of the table drop what collides or does not chain; without RETURNING this is 1.5 us quicker.
 _INSERT = f"INSERT INTO record ({COLUMNS}) VALUES ({', '.join('?' * len(COLUMNS.split(',')))}) ON CONFLICT DO NOTHING"  # noqa: S608  fixed words
@@ -90,13 +94,46 @@ class SqliteStorage(SqlStorage):
         def work(db: apsw.Connection) -> Stored | None:
             if not _follows(db, record) or _rows(db, statements.RUNNING, place(record)):
                 return None
+            if not may_start(partial(_rows, db), record, look=True):
+                return None
             if admit is not None and asked is not None:
                 starts = started(_rows(db, statements.STARTED, asked), record.tool)
                 if admit.judge(starts) is not True:
                     return None
-            return _enter(db, record, entry, signer)
+            stored = _enter(db, record, entry, signer)
+            if stored is not None:
+                may_start(partial(_rows, db), record)
+            return stored
 
         return self._learnt(self._file.write(work, durable=True))
+
+    def defer(self, record: Record, row: Deferral, *, signer: Signer | None = None) -> Stored:
+        """Append a `deferred` record and its row durably, in one transaction."""
+        check_way(record, "append")
+        entry = make_entry(record, self._heads.guess(record), signer)
+
+        def work(db: apsw.Connection) -> Stored | None:
+            stored = _enter(db, record, entry, signer)
+            if stored is not None:
+                put_in(partial(_rows, db), record, row)
+            return stored
+
+        return self._learnt(self._file.write(work, durable=True)) or self._appended_before(
+            record.record_id, durable=True
+        )
+
+    def _together(self, work: Callable[[Rows], T]) -> T | None:
+        def run(db: apsw.Connection) -> T | None:
+            db.execute("SAVEPOINT together")  # others may share the transaction
+            done = None
+            with suppress(Undo):
+                done = work(partial(_rows, db))
+            if done is None:
+                db.execute("ROLLBACK TO together")
+            db.execute("RELEASE together")
+            return done
+
+        return self._file.write(run, durable=True)
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome durably; the same `record_id` again returns the stored one."""

@@ -41,9 +41,12 @@ SCAN = f"SELECT {_RECORD} FROM record WHERE seq > :after ORDER BY seq LIMIT :pag
 _RAW = """
 seq, record_id, decision_id, state, tenant, conversation, action_key, body, digest, previous_digest, key_id, signature
 """
-# what retention removed stands in `buried`, with an empty body
+# What retention removed stands in `buried`, with an empty body. Each part is cut to a page by its own index:
+# over both together, PostgreSQL would sort the log once for every page.
 RAW_SCAN = f"""
-SELECT {_RAW} FROM record WHERE seq > :after UNION ALL SELECT {_RAW} FROM buried WHERE seq > :after
+SELECT * FROM (SELECT {_RAW} FROM record WHERE seq > :after ORDER BY seq LIMIT :page) AS kept
+UNION ALL
+SELECT * FROM (SELECT {_RAW} FROM buried WHERE seq > :after ORDER BY seq LIMIT :page) AS gone
 ORDER BY seq LIMIT :page
 """
 HEAD = """

@@ -14,9 +14,10 @@ from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.ports import Admission, LogHead, Query, RawRecord, Signer, Storage, Stored
+from preflight.storage.tenant_deferrals import TenantDeferrals
 
 
-class TenantStorage:
+class TenantStorage(TenantDeferrals):
     """The `Storage` protocol over another store, cut down to one tenant. See the protocol for every method.
 
     What belongs to another tenant is as if it were not there; what would be written for one, or asked with

@@ -17,7 +17,7 @@ from preflight.core.slots import slots_of
 from preflight.grounding import Context, Finding, Target
 from preflight.grounding.locate import located_from
 from preflight.hooks.protocol import inline
-from preflight.hooks.shipped import act, mappings, when
+from preflight.hooks.shipped import act, mappings, trigger, when
 from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure
 from preflight.measuring import Measurer, ReadTool
@@ -73,6 +73,11 @@ class ShippedHooks:
     def classify_when_case(self, utterance: Utterance) -> WhenCase | None:
         """Read when it should happen from explicit wording; None when unsure."""
         return when.classify(utterance)
+
+    @inline
+    def extract_trigger(self, utterance: Utterance) -> Located | NotGrounded | None:
+        """Find the one time, recurrence, event or condition that the words state (R-81)."""
+        return trigger.trigger_of(utterance, {} if self._rules is None else self._rules().triggers)
 
     @inline
     def extract_user_action_name(self, utterance: Utterance) -> str | None:
@@ -173,7 +178,7 @@ def _target(slot: Slot, request: Request) -> Target:
 
 def _context(request: Request) -> Context:
     utterance = request.utterance
-    return Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+    return Context(now=request.said_at or None, zone=utterance.zone, locale=utterance.locale)
 
 
 def _fresh(state: FieldState, now: str, carry_seconds: float | None) -> bool:

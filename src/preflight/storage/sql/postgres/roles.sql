@@ -33,13 +33,17 @@ GRANT INSERT (question_id, tenant, conversation, call_id, expires_at, body)
 GRANT INSERT (question_id, body) ON preflight.answer TO preflight_app, preflight_operator;
 GRANT INSERT (tenant, conversation, user_id, name, server, tool, confirmed_by, at)
     ON preflight.meaning TO preflight_app, preflight_operator;
+GRANT INSERT, UPDATE ON preflight.deferral TO preflight_app, preflight_operator;
+GRANT INSERT (deferral_id, body) ON preflight.deferral_note TO preflight_app, preflight_operator;
+GRANT INSERT ON preflight.occurrence TO preflight_app, preflight_operator;
 GRANT EXECUTE ON FUNCTION preflight.flush, preflight.store TO preflight_app, preflight_operator;
 
 DO $$
 DECLARE
     name TEXT;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['record', 'slot', 'question', 'answer', 'meaning', 'buried', 'tombstone'] LOOP
+    FOREACH name IN ARRAY ARRAY['record', 'slot', 'question', 'answer', 'meaning', 'buried', 'tombstone',
+                               'deferral', 'deferral_note', 'occurrence'] LOOP
         IF NOT EXISTS (
             SELECT 1 FROM pg_policies WHERE schemaname = 'preflight' AND tablename = name AND policyname = 'every_tenant'
         ) THEN

@@ -1,0 +1,83 @@
+"""The worker: looks what is due, and fires it. Embedded by `run_due`, or as a loop of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from preflight.api import Preflight
+from preflight.clock import iso
+from preflight.deferral import rows
+from preflight.deferral.connections import Connections
+from preflight.deferral.firing import Fired, Firing
+from preflight.errors import ConstructionError, StorageError, describe
+from preflight.model.deferral import DeferralNote
+from preflight.ports import Scheduling
+
+LEASE_SECONDS = 120.0
+"""How long a worker has a row for itself: longer than most calls take. Whoever looks then cannot start it again."""
+POLL_SECONDS = 1.0
+RECOVER_SECONDS = 60.0
+"""How often starts that lost their outcome are put in doubt: they keep others of their key waiting (R-75, R-77)."""
+_log = logging.getLogger("preflight.worker")
+
+
+class Worker:
+    """Fires deferred runs. Any number of them may work on one store, in one process or on many machines."""
+
+    def __init__(self, gate: Preflight, connections: Connections, *, lease_seconds: float = LEASE_SECONDS) -> None:
+        """Decide and execute with `gate`, reach tools by `connections`.
+
+        Raises ConstructionError for a store that keeps no rows.
+        """
+        if not isinstance(gate.storage, Scheduling):
+            raise ConstructionError(f"`{type(gate.storage).__name__}` keeps no deferred runs; use another store")
+        self._gate = gate
+        self._store: Scheduling = gate.storage
+        self._firing = Firing(gate, connections)
+        self._lease_seconds = lease_seconds
+        self._recovered: float | None = None
+
+    def run_due(self, limit: int = 1_000, only: str | None = None) -> list[Fired]:
+        """Fire what is due now, at most `limit` rows, and return what became of each; `only` names one row."""
+        self._free_answered()
+        fired: list[Fired] = []
+        for _ in range(limit):
+            now = self._gate.clock.now()
+            leased = self._store.lease(iso(now), iso(now + self._lease_seconds), 1, only)
+            if not leased:
+                break
+            fired += [self._firing.look(row) for row in leased]
+        return fired
+
+    def run(self, stop: threading.Event, poll_seconds: float = POLL_SECONDS) -> None:
+        """Fire what is due until `stop` is set; a store that fails is tried again."""
+        while not stop.is_set():
+            try:
+                self._recover()
+                for fired in self.run_due():
+                    _log.info("%s: %s %s", fired.row.deferral_id, fired.what or "later", fired.reason or "")
+            except StorageError as fault:
+                _log.error("the store failed, trying again: %s", describe(fault))
+            stop.wait(poll_seconds)
+
+    def _recover(self) -> None:
+        now = self._gate.clock.now()
+        if self._recovered is None or now - self._recovered >= RECOVER_SECONDS or now < self._recovered:
+            self._recovered = now
+            self._gate.recover()
+
+    def _free_answered(self) -> None:
+        """Let what was held for a question run again, now that it is answered, however late that is (R-82)."""
+        for row in self._store.answered():
+            answer = None if row.question_id is None else self._gate.storage.answer_to(row.question_id)
+            now = self._gate.clock.now()
+            note = DeferralNote(
+                deferral_id=row.deferral_id,
+                at=iso(now),
+                what="resumed",
+                reason="answered",
+                by=None if answer is None else answer.person,
+                occurrence=row.occurrence,
+            )
+            self._store.change(rows.resumed(row, rows.at(now)), note)

@@ -1,0 +1,195 @@
+"""When should it run? Read from the user's words, and grounded like every time; nothing is guessed (R-81)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, time, timedelta
+
+from preflight import grounding
+from preflight.grounding import Context, Target, clock
+from preflight.grounding.date_resolution import resolve
+from preflight.grounding.dates import dates
+from preflight.grounding.mention import Mention
+from preflight.grounding.times import times
+from preflight.hooks.shipped.request_text import current_segments
+from preflight.model.evidence import Located, NotGrounded
+from preflight.model.instruction import Segment
+from preflight.model.request import Utterance
+from preflight.model.rules import TriggerRule
+
+_MOMENT: Mapping[str, object] = {"type": "string", "format": "date-time"}
+_MOST_READINGS = 24
+_NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten".split(), 1)} | {
+    "a": 1, "an": 1, "half an": 0.5,
+}  # fmt: skip
+_SECONDS = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600}
+_SOON = re.compile(
+    rf"\bin (?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_SECONDS)})s?\b(?! (?:ago|early|late))",
+    re.IGNORECASE,
+)
+_WEEKDAYS = "mon tues wednes thurs fri satur sun".split()
+_DAY = "|".join(f"{day}day" for day in _WEEKDAYS)
+_PERIOD = re.compile(
+    rf"\b(?:(?P<day>every day|each day|daily)|(?P<workday>every (?:weekday|working day))|(?P<hour>every hour|hourly)"
+    rf"|(?:every|each) (?P<weekday>{_DAY})|on (?P<weekdays>{_DAY})s"
+    r"|(?:on )?the (?P<monthday>[12]?\d|3[01])(?:st|nd|rd|th) (?:day )?of (?:every|each) month"
+    r"|(?:every month|each month|monthly) on the (?P<monthdate>[12]?\d|3[01])(?:st|nd|rd|th))\b",
+    re.IGNORECASE,
+)
+_OPEN_END = re.compile(
+    r"\buntil (?:i (?:cancel|say stop|tell you to stop)(?: it)?|further notice|cancell?ed)\b", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"[\s,]*(?:(?:at|um|by|on|a las|à|의|에)\b)?\s*", re.IGNORECASE)
+# a time that belongs to a thing ("the invoice of 3 March", "for Friday") is not a time to act
+_OF_A_THING = re.compile(
+    r"\b(?:of|for|from|since|until|till|by|before|after|between|to|dated|the)\s+(?:the\s+)?$", re.IGNORECASE
+)
+
+
+def trigger_of(utterance: Utterance, declared: Mapping[str, TriggerRule]) -> Located | NotGrounded | None:
+    """Return the one trigger that the current request states, as `TriggerReader` reads it; else why there is none.
+
+    What was said when the user was asked again is part of the request. `declared` are the triggers of the rules.
+    """
+    context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+    now = clock.moment(context)
+    if now is None or not utterance.segments:
+        return None
+    current = [at for at, s in enumerate(utterance.segments) if any(s is each for each in current_segments(utterance))]
+    found: dict[object, Located] = {}
+    unclear: list[NotGrounded] = []
+    for index in current:
+        for read in _in_segment(utterance.segments, index, context, now, declared):
+            if type(read) is NotGrounded:
+                unclear.append(read)
+            elif type(read) is Located:
+                found.setdefault(read.value, read)
+    if unclear or len(found) > 1:
+        return unclear[0] if unclear else NotGrounded("when_said_twice")
+    return next(iter(found.values()), None)
+
+
+def _in_segment(
+    segments: tuple[Segment, ...], index: int, context: Context, now: datetime, declared: Mapping[str, TriggerRule]
+) -> Iterator[Located | NotGrounded]:
+    text = segments[index].text
+    recurring = list(_PERIOD.finditer(text))
+    if recurring:
+        yield from _recurring(text, index, recurring, context)
+        return
+    awaited = list(_awaited(text, index, declared))
+    if awaited:
+        yield from awaited
+        return
+    for match in _SOON.finditer(text):
+        number = match["n"].lower()
+        count = float(number) if number.isdigit() else _NUMBERS[number]
+        at = now + timedelta(seconds=count * _SECONDS[match["unit"].lower()])
+        yield Located(at.isoformat(), index, *match.span())
+    yield from _moments(segments, index, context)
+
+
+def _awaited(text: str, index: int, declared: Mapping[str, TriggerRule]) -> Iterator[Located]:
+    """Find what the rules declare by the words that mean it."""
+    for name, rule in declared.items():
+        for phrase in rule.phrases:
+            words = r"\s+".join(map(re.escape, phrase.split()))
+            match = re.search(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE)
+            if match is not None:
+                yield Located(f"{'condition' if rule.event is None else 'event'} {name}", index, *match.span())
+                break
+
+
+def _moments(segments: tuple[Segment, ...], index: int, context: Context) -> Iterator[Located | NotGrounded]:
+    """Put each day together with the time of day beside it, and ask grounding whether the words say so."""
+    text = segments[index].text
+    language = context.locale.replace("_", "-").split("-")[0].lower()
+    days = [day for day in dates(text, language) if not _OF_A_THING.search(text[max(0, day.start - 24) : day.start])]
+    hours = times(text, language)
+    place = clock.zone(context)
+    pairs = [(day, hour) for day in days for hour in hours if _beside(text, day, hour)]
+    if days and not pairs:
+        yield NotGrounded("time_of_day_not_said")
+    claims: dict[str, None] = {}
+    for day, hour in pairs:
+        for date in resolve(_key(day), context)[0]:
+            local = datetime.combine(date, time(*_key(hour)))  # type: ignore[arg-type]  # hour, minute, second
+            claims |= dict.fromkeys(at.isoformat() for at in (clock.instants(local, place) if place else ()))
+    grounded = [_grounded(segments, claim, context) for claim in itertools.islice(claims, _MOST_READINGS)]
+    yield from (each for each in grounded if isinstance(each, Located))
+    if pairs and not any(isinstance(each, Located) for each in grounded):
+        yield next(iter(grounded), NotGrounded("time_skipped"))
+
+
+def _grounded(segments: tuple[Segment, ...], claim: str, context: Context) -> Located | NotGrounded:
+    finding = grounding.ground_call(segments, [Target("when", _MOMENT, claim, "time")], context)["when"]
+    evidence = finding.evidence
+    if finding.state == "known" and evidence is not None and evidence.grade in ("stated", "derived"):
+        return Located(claim, evidence.segment_index, evidence.start, evidence.end)
+    return NotGrounded(finding.reason, finding.mentions)
+
+
+def _key(mention: Mention) -> tuple[object, ...]:
+    """Return the key of a date or a time, which is a tuple."""
+    assert isinstance(mention.key, tuple)  # noqa: S101  the keys of both are
+    return mention.key
+
+
+def _beside(text: str, day: Mention, hour: Mention) -> bool:
+    """Whether nothing but a joining word stands between a day and a time of day."""
+    if hour.start >= day.end:
+        return _BETWEEN.fullmatch(text[day.end : hour.start]) is not None
+    return hour.end <= day.start and _BETWEEN.fullmatch(text[hour.end : day.start]) is not None
+
+
+def _recurring(text: str, index: int, found: list[re.Match[str]], context: Context) -> Iterator[Located | NotGrounded]:
+    if len(found) > 1:
+        yield NotGrounded("when_said_twice")
+        return
+    match = found[0]
+    language = context.locale.replace("_", "-").split("-")[0].lower()
+    hours = [hour for hour in times(text, language) if hour.start >= match.end() or hour.end <= match.start()]
+    near = [hour for hour in hours if _beside(text, Mention(*match.span(), (), "date"), hour)]
+    clocks = {_key(hour)[:2]: hour for hour in near}
+    if not match["hour"] and len(clocks) != 1:
+        yield NotGrounded("ambiguous" if clocks else "time_of_day_not_said")
+        return
+    hour, minute = next(iter(clocks), (0, 0))
+    cron = "0 * * * *" if match["hour"] else f"{minute} {hour} {_days(match)}"
+    end = _end(text, context)
+    if end is None:
+        yield NotGrounded("end_not_said")
+        return
+    last = max([match.end(), *(hour.end for hour in near)])
+    first = min([match.start(), *(hour.start for hour in near)])
+    yield Located(f"{cron} until {end}", index, first, last)
+
+
+def _days(match: re.Match[str]) -> str:
+    """Return the last three cron fields."""
+    if day := match["monthday"] or match["monthdate"]:
+        return f"{int(day)} * *"
+    if match["workday"]:
+        return "* * 1-5"
+    weekday = match["weekday"] or match["weekdays"]
+    return "* * *" if weekday is None else f"* * {_WEEKDAYS.index(weekday.lower().removesuffix('day')) % 7 + 1}"
+
+
+def _end(text: str, context: Context) -> str | None:
+    """Return the end that the words state: the words for none, or the last moment of one day."""
+    if _OPEN_END.search(text):
+        return "cancelled"
+    language = context.locale.replace("_", "-").split("-")[0].lower()
+    ends = [
+        day
+        for day in dates(text, language)
+        if re.search(r"\b(?:until|till|through) (?:the )?$", text[: day.start], re.IGNORECASE)
+    ]
+    days = {day for mention in ends for day in resolve(_key(mention), context)[0]}
+    place = clock.zone(context)
+    if len(days) != 1 or place is None:
+        return None
+    last = datetime.combine(days.pop(), time(23, 59, 59), place)
+    return last.astimezone(UTC).isoformat()
