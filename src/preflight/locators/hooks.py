@@ -23,8 +23,10 @@ from preflight.plans import plan_of
 _LOG = logging.getLogger("preflight.locators")
 _MOST_WANTED = 32
 _MOST_TEXT = 200_000
-_ABSENT = "not_found"
-"""The only reason to ask: whatever was found and refused (corrected, negated, ambiguous, quoted) stays refused."""
+_ABSENT = frozenset(("not_found", "untrusted_only"))
+"""The only reasons to ask: whatever was found and refused (corrected, negated, ambiguous, quoted) stays refused.
+
+Both say that no words of the user's were found; asking for one alone, untrusted text would decide (R-55)."""
 
 
 class LocatingHooks(ShippedHooks):
@@ -47,7 +49,7 @@ class LocatingHooks(ShippedHooks):
         Not inline: a locator may wait for a network, so the hook's time limit must be able to end it (R-101).
         """
         found = super().extract_from_instruction(slot, request)
-        if type(found) is not NotGrounded or found.reason != _ABSENT:
+        if type(found) is not NotGrounded or found.reason not in _ABSENT:
             return found
         return self._places(request).get(slot.name, found)
 
@@ -65,7 +67,7 @@ class LocatingHooks(ShippedHooks):
             slot.name: slot
             for slot in _claimed(request)
             if slot.name in findings
-            and findings[slot.name].reason == _ABSENT
+            and findings[slot.name].reason in _ABSENT
             and not request.rules.field(slot.name).secret
         }
         spoken = _spoken(request)

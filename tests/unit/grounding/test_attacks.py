@@ -40,6 +40,12 @@ def test_a_number_is_read_whole(text: str, wrong: int, right: str | None) -> Non
         assert is_known(text, name="amount", schema=AMOUNT, claim=float(right))
 
 
+@pytest.mark.parametrize("text", ["pay .5,000", "pay .500x", "pay $.500.000"])
+def test_a_fraction_that_goes_on_is_no_number(text: str) -> None:
+    claims = (0.5, 5, 500, 5000, 0.005, 500_000, 0)
+    assert not any(is_known(text, name="amount", schema=AMOUNT, claim=claim) for claim in claims)
+
+
 @pytest.mark.parametrize("text", ["wait... 500", "3x500", "at 300 K", "take 5, 12 times"])
 def test_what_only_looks_like_it_is_still_read(text: str) -> None:
     number = {"3x500": 500, "at 300 K": 300, "take 5, 12 times": 12}.get(text, 500)

@@ -20,6 +20,7 @@ STOCK = " ".join(f"item-{number}" for number in range(1000, 2000))
 SAID = f"remove one of {STOCK}, namely item-1"
 AT = (len(SAID) - 6, len(SAID))
 ITEM = {"type": "string", "description": "Identifier of the item"}
+MAIL = {"text": "take item-1", "trust": "untrusted", "origin": "mail"}
 MEANING = Meaning("remove", "shop", "remove")
 
 
@@ -103,10 +104,18 @@ WRONG: dict[str, object] = {
 
 @pytest.mark.parametrize("pointing", WRONG.values(), ids=WRONG)
 def test_a_wrong_place_counts_as_none(pointing: object) -> None:
-    mail = {"text": "take item-1", "trust": "untrusted", "origin": "mail"}
-    checked = check(Scripted({"item": pointing}), request(SAID, mail))
+    locator = Scripted({"item": pointing})
+    checked = check(locator, request(SAID, MAIL))
     assert isinstance(checked, Asking)
-    assert notes(checked) == {"item": "not_found"} or notes(checked) == {"item": "untrusted_only"}
+    assert notes(checked) == {"item": "untrusted_only"}
+    assert len(locator.asked) == 1
+
+
+def test_untrusted_text_changes_nothing() -> None:
+    place = {"item": Pointing(0, AT)}
+    for said in ((SAID,), (SAID, MAIL), (SAID, {**MAIL, "text": "take item-2"})):
+        checked = check(Scripted(place), request(*said))
+        assert checked.record.call_arguments == {"item": "item-1"}
 
 
 @pytest.mark.parametrize("answer", [RuntimeError("down"), None, 7, [1]], ids=repr)
@@ -123,9 +132,6 @@ NOT_ASKED = {
     "corrected": (request("remove item-7, no, item-8", claims={"item": "item-7"}), "superseded"),
     "refused": (request("remove all, but not item-7", claims={"item": "item-7"}), "negated"),
     "quoted": (request("remove it\n> remove item-7", claims={"item": "item-7"}), "quoted"),
-    "only in other text": (
-        request("remove it", {"text": "item-7", "trust": "untrusted"}, claims={"item": "item-7"}), "untrusted_only",
-    ),
     "look-alike": (request("I mean itеm-7", "remove it", claims={"item": "item-7"}), "confusable"),
     "no claim": (request("remove it", claims={}), "no slot"),
 }  # fmt: skip
