@@ -192,7 +192,9 @@ async def test_the_invoices_can_be_put_away_or_lost(books: Path) -> None:
 def test_a_file_that_holds_no_books_is_refused_in_words(tmp_path: Path) -> None:
     other = tmp_path / "letter.txt"
     other.write_text("dear landlord, " * 100, encoding="utf-8")
-    run = subprocess.run([sys.executable, SERVER, "--db", other], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, SERVER, "--db", other], capture_output=True, text=True, check=False, timeout=60
+    )
     assert run.returncode == 2
     assert "cannot keep the books" in run.stderr
     assert "Traceback" not in run.stderr

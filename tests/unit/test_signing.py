@@ -216,7 +216,7 @@ def test_a_file_without_keys_verifies_nothing_and_is_not_made(tmp_path: Path) ->
 
 def test_processes_that_begin_at_once_agree_on_one_key(tmp_path: Path) -> None:
     path, rings = tmp_path / "keys", []
-    barrier = threading.Barrier(8)
+    barrier = threading.Barrier(8, timeout=60)
 
     def begin() -> None:
         barrier.wait()

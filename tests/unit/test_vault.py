@@ -138,7 +138,7 @@ def test_a_wrapped_key_opens_for_its_own_person_only(keys: SubjectKeys) -> None:
 
 def test_who_begins_at_once_shares_one_key(keys: SubjectKeys) -> None:
     vault, sealed = Vault(keys, LocalMasters(MASTER)), []
-    barrier = threading.Barrier(6)
+    barrier = threading.Barrier(6, timeout=60)
 
     def work(number: int) -> None:
         barrier.wait()
