@@ -61,8 +61,8 @@ class Wire:
                     self.heard.set()
                     self.heard = anyio.Event()
                 elif message.get("id") in self._waiting:
-                    event, got = self._waiting.pop(message["id"])
-                    got.append(message)
+                    event, got = self._waiting[message["id"]]
+                    (self.stray if event.is_set() else got).append(message)
                     event.set()
                 else:
                     self.stray.append(message)

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import getpass
 import os
+import secrets
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from preflight.cli.opening import RULES, Db, opened
+from preflight.cli.person import require_person
 from preflight.errors import ConstructionError, InvalidInput
 
 if TYPE_CHECKING:
     from preflight.mcp.config import ServerConfig
 
+TOKEN = "PREFLIGHT_PROXY_TOKEN"  # noqa: S105  the name of the variable
+"""The environment variable with the token that clients over HTTP show."""
 FormFor = Literal["reversible", "irreversible", "none"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command(context_settings={"allow_interspersed_args": False})(proxy)
+    app.command()(pair)
 
 
 def proxy(
@@ -47,6 +53,12 @@ def proxy(
     hold: Annotated[
         float, typer.Option("--hold", min=0, metavar="SECONDS", help="How long a call waits for a person.")
     ] = 50,
+    http: Annotated[
+        str | None, typer.Option("--http", metavar="[HOST]:PORT", help="Serve clients over HTTP at this address.")
+    ] = None,
+    page: Annotated[
+        int, typer.Option("--page", min=-1, max=65535, metavar="PORT", help="The answer page's; 0: any, -1: no page.")
+    ] = 0,
     db: Db = None,
 ) -> None:
     """Stand in front of an MCP server and gate its tools.
@@ -59,6 +71,7 @@ def proxy(
       preflight proxy --rules rules/bank -- python bank.py --db bank.db
       preflight proxy --rules rules --servers mcp.json
       preflight proxy --rules rules --name shop --url http://127.0.0.1:8000/mcp
+      preflight proxy --rules rules/bank --http :8931 -- python bank.py --db bank.db
     """
     if rules:
         os.environ[RULES] = rules
@@ -79,8 +92,47 @@ def proxy(
             who=Who(user or getpass.getuser(), _session()),
             form_for=None if form_for == "none" else form_for,
             budget=hold,
+            page_port=None if page < 0 else page,
         )
-        run(Assembled(setting).serve_stdio)
+        assembled = Assembled(setting)
+        if http is None:
+            run(assembled.serve_stdio)
+            return
+        listener, token = _listening(http)
+        run(lambda: assembled.serve_http(listener, token))
+
+
+def pair(db: Db = None) -> None:
+    """Show the code that makes a browser known to the answer page.
+
+    The page asks for it once. A person does this, at a terminal.
+
+    \b
+    Example:
+      preflight pair
+    """
+    from preflight.mcp.pairing import Pairing
+
+    require_person("terminal")
+    with opened(db) as gate:
+        typer.echo(Pairing.of(gate.storage).code())
+
+
+def _listening(http: str) -> tuple[socket.socket, str]:
+    """Return the socket for `--http` and the token that clients show: from the environment, else one that is told."""
+    from preflight.mcp.http import PATH, address_of
+    from preflight.mcp.web import bound
+
+    host, port = address_of(http)
+    token = os.environ.get(TOKEN, "")
+    if not token and host not in ("127.0.0.1", "::1", "localhost"):
+        raise InvalidInput(TOKEN, "missing", f"beyond this machine, `{host}` is served only with a token of yours")
+    listener = bound(host, port)
+    typer.echo(f"serving http://{host}:{listener.getsockname()[1]}{PATH}", err=True)
+    if not token:
+        token = secrets.token_urlsafe(24)
+        typer.echo(f"clients show: Authorization: Bearer {token}", err=True)
+    return listener, token
 
 
 def _configs(

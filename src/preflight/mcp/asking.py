@@ -86,19 +86,23 @@ class Asking:
         """Say where a person can answer."""
         return self._page.where(question)
 
-    async def ask(self, client: Inbound, question: Question, effect: Effect, seconds: float) -> Outcome:
-        """Put a question to the person at the client, for so many seconds at most."""
+    async def ask(self, client: Inbound, question: Question, effect: Effect, seconds: float, why: str = "") -> Outcome:
+        """Put a question to the person at the client, for so many seconds at most.
+
+        `why` says what was wrong with an answer before.
+        """
+        message = "\n".join([*([why] if why else []), visible(question.message)])
         elicitation = client.client.capabilities.get("elicitation")
         able = elicitation if isinstance(elicitation, dict) else None
         form = form_of(question) if able is not None and _takes_forms(able) and self._enough(effect) else None
         if form is not None:
-            params = {"message": _message(question), "requestedSchema": form}
+            params = {"message": message, "requestedSchema": form}
             if client.version not in ("2025-06-18", "2025-03-26", "2024-11-05"):
                 params = {"mode": "form", **params}
             return await self._elicit(client, question, params, seconds)
         link = await self._page.link(question) if able is not None and "url" in able else None
         if link is not None:
-            params = {"mode": "url", "message": _message(question), "url": link}
+            params = {"mode": "url", "message": message, "url": link}
             if client.era == "handshake":
                 params["elicitationId"] = question.question_id
             return await self._elicit(client, question, params, seconds)
@@ -120,7 +124,7 @@ class Asking:
             outcome = await self.heard(client, question, said, time.monotonic() - asked, left)
             if not isinstance(outcome, Refill):
                 return outcome
-            params = {**params, "message": f"{outcome.why}\n{_message(question)}"}
+            params = {**params, "message": f"{outcome.why}\n{visible(question.message)}"}
         return Open("What was filled in did not fit.")
 
     async def heard(
@@ -204,12 +208,6 @@ _ELSEWHERE: Final = object()
 
 def _takes_forms(able: Object) -> bool:
     return "form" in able or not able or "url" not in able
-
-
-def _message(question: Question) -> str:
-    lines = [visible(question.message)]
-    lines += [f"The user's part of a call; {len(question.slots)} open."] if len(question.slots) > 1 else []
-    return "\n".join(lines)
 
 
 def _who(client: Inbound) -> str:

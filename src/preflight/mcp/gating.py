@@ -167,7 +167,11 @@ class Gating:
         if isinstance(outcome, Answered):
             return outcome.checked
         checked = await self._gate.check(proposed.request)
-        if isinstance(checked, Asked) and not isinstance(outcome, Refill):
+        if isinstance(checked, Asked) and isinstance(outcome, Refill):
+            again = await self._asking.ask(client, checked.question, proposed.effect, left, outcome.why)
+            if isinstance(again, Suspended):
+                raise Held(self._suspended(client, again, checked.question))
+        if isinstance(checked, Asked):
             raise Held(texts.waiting(checked, self._asking.where(checked.question), outcome.why))
         return checked
 

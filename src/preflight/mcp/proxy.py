@@ -46,6 +46,7 @@ class Proxy:
             self.parking.belongs_to(tasks)
             for server in self._catalogue.servers:
                 server.belongs_to(tasks)
+                tasks.start_soon(server.prepare)
             try:
                 yield
             finally:

@@ -30,6 +30,7 @@ try:
         ServerEvent,
         ToolsListChanged,
     )
+    from mcp.server.transport_security import TransportSecuritySettings
     from mcp.shared.inbound import encode_header_value, find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
     from mcp.shared.message import SessionMessage
@@ -142,6 +143,11 @@ class Front:
     async def run(self, read: Any, write: Any) -> None:
         """Serve one client over a pair of streams until it goes away."""
         await self.server.run(read, write, self.server.create_initialization_options())
+
+    def http_app(self, path: str, allowed_hosts: list[str], allowed_origins: list[str]) -> Any:
+        """Return an application that serves clients over streamable HTTP, from these hosts and origins alone."""
+        checks = TransportSecuritySettings(allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
+        return self.server.streamable_http_app(streamable_http_path=path, transport_security=checks)
 
     async def changed(self, method: str, params: Object) -> None:
         """Tell every client about a change: handshake clients as it came, modern ones where they subscribed."""

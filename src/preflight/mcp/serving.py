@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,7 +15,7 @@ import anyio
 from preflight.api import AsyncPreflight, create_async_preflight
 from preflight.clock import SystemClock
 from preflight.errors import HookError
-from preflight.mcp.asking import Asking, Page
+from preflight.mcp.asking import Asking
 from preflight.mcp.catalogue import Catalogue
 from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import NEWEST_HANDSHAKE, Object
@@ -22,6 +24,7 @@ from preflight.mcp.nopage import NoPage
 from preflight.mcp.proxy import Proxy
 from preflight.mcp.sdk import Client, Inbound
 from preflight.mcp.upstream import Upstream
+from preflight.mcp.web import ServedPage, serve
 from preflight.model.instruction import Segment
 from preflight.model.rules import Effect
 from preflight.ports import Storage, Words
@@ -41,7 +44,11 @@ class NoWords:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a proxy is made of. `form_for` is the gravest effect for which a form is enough; None: for none."""
+    """What a proxy is made of. `form_for` is the gravest effect for which a form is enough; None: for none.
+
+    `budget` is how many seconds a call waits for a person. `page_port` is that of the answer page: 0 takes one that
+    is free, None serves no page.
+    """
 
     servers: Sequence[ServerConfig]
     storage: Storage
@@ -50,6 +57,7 @@ class Setting:
     words: Words = field(default_factory=NoWords)
     form_for: Effect | None = "reversible"
     budget: float = BUDGET_SECONDS
+    page_port: int | None = 0
     store_instruction: bool = True
 
 
@@ -86,7 +94,7 @@ def _nobody() -> Inbound:
 class Assembled:
     """A proxy with all its parts."""
 
-    def __init__(self, setting: Setting, page: Page | None = None) -> None:
+    def __init__(self, setting: Setting) -> None:
         """Build it; nothing is started."""
         rules = rules_source(setting.rules)
         self.reads = Reads()
@@ -98,14 +106,32 @@ class Assembled:
         self.servers = {each.name: Upstream(each.name, each.transport(), reporter) for each in setting.servers}
         catalogue = Catalogue(tuple(self.servers.values()))
         self.proxy = reporter.to = Proxy(catalogue)
-        asking = Asking(self.gate, page or NoPage(), setting.who.user, setting.form_for)
+        self.page = NoPage() if setting.page_port is None else ServedPage(self.gate, setting.page_port)
+        asking = Asking(self.gate, self.page, setting.who.user, setting.form_for)
         self.proxy.gate(Gating(self.gate, rules, setting.words, setting.who, catalogue, asking, setting.budget))
 
     async def serve_stdio(self) -> None:
         """Serve the client on standard input and output until it goes away."""
-        self.reads.bind(self.servers)
-        async with self.proxy.running():
+        async with self._running():
             await self.proxy.front.serve_stdio()
+
+    async def serve_http(self, listener: socket.socket, token: str) -> None:
+        """Serve clients that know the token, over HTTP, until cancelled."""
+        from preflight.mcp.http import PATH, TokenRequired, hosts_for  # noqa: PLC0415  only this front needs it
+
+        host, port = listener.getsockname()[:2]
+        app = TokenRequired(self.proxy.front.http_app(PATH, *hosts_for(host, port)), token)
+        async with self._running():
+            await serve(app, listener)
+
+    @asynccontextmanager
+    async def _running(self) -> AsyncIterator[None]:
+        self.reads.bind(self.servers)
+        async with anyio.create_task_group() as tasks, self.proxy.running():
+            if isinstance(self.page, ServedPage):
+                tasks.start_soon(self.page.serve)
+            yield
+            tasks.cancel_scope.cancel()
 
 
 def run(serve: Callable[[], Awaitable[None]]) -> None:

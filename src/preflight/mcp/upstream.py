@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -81,6 +81,13 @@ class Upstream:
         """Run in these tasks."""
         self._tasks = tasks
 
+    async def prepare(self) -> None:
+        """Start it before anybody asks, so that the first client waits less; whether it can be is told then."""
+        async with self._lock:
+            if self._peer is None:
+                with suppress(MCPError):
+                    await self._start()
+
     async def greet(self, client: Inbound) -> Greeting:
         """Make sure that the server runs and was greeted on behalf of `client`; raises MCPError when it cannot be.
 
@@ -90,7 +97,8 @@ class Upstream:
         async with self._lock:
             if self._peer is None or self.greeting is None:
                 self._client = self._client or client
-                await self._start()
+                if self._peer is None:
+                    await self._start()
                 try:
                     self.greeting = await self._greeted(self._client)
                 except BaseException:

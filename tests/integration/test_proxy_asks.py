@@ -1,0 +1,238 @@
+"""Calls that are gated: what is missing is asked for where a person can answer, and the call then runs once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from preflight import create_preflight
+from preflight.model.record import Record
+from preflight.storage import open_storage
+from tests.integration.wire import (
+    BANK_RULES,
+    Answer,
+    Message,
+    Wire,
+    bank,
+    connected,
+    everything,
+    logged,
+    nothing,
+    proxy,
+    said,
+)
+
+RULES = Path(__file__).resolve().parent / "upstreams" / "everything.yaml"
+FORM: Message = {"elicitation": {"form": {}}}
+RENT: Message = {"from_account": "1102534471", "to_account": "3520198845", "amount": 500_000}
+WORDS = "send 500,000 won from 1102534471 to 3520198845"
+DECISION, QUESTION = "preflight/decision", "preflight/question"
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def at_bank(folder: Path, *options: str, answer: Answer = nothing, **more: Any) -> AsyncIterator[Wire]:
+    command = proxy(folder / "records.db", BANK_RULES, bank(folder), *options, name="bank")
+    async with connected(command, answer=answer, **more) as wire:
+        yield wire
+
+
+@asynccontextmanager
+async def writing(folder: Path, *options: str, answer: Answer = nothing, **more: Any) -> AsyncIterator[Wire]:
+    command = proxy(folder / "records.db", RULES, everything(folder / "log"), *options)
+    async with connected(command, answer=answer, **{"able": FORM, **more}) as wire:
+        yield wire
+
+
+def saying(*contents: Any) -> Answer:
+    """Answer each form with the next of these; what is no object is the action of a refusal."""
+    left = list(contents)
+
+    def answer(_method: str, _params: Message) -> Message:
+        given = left.pop(0) if len(left) > 1 else left[0]
+        return {"action": given} if isinstance(given, str) else {"action": "accept", "content": given}
+
+    return answer
+
+
+def records(folder: Path) -> list[Record]:
+    storage = open_storage(folder / "records.db")
+    try:
+        return [stored.record for stored in storage.scan()]
+    finally:
+        storage.close()
+
+
+def states(folder: Path) -> list[str]:
+    return [record.execution_decision for record in records(folder)]
+
+
+async def ledger(wire: Wire) -> list[Any]:
+    return list((await wire.call("ledger_list"))["result"]["structuredContent"]["entries"])
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_a_form_asks_and_the_call_runs_once_from_its_record(tmp_path: Path, era: str) -> None:
+    answer = saying({"restatement": WORDS})
+    async with at_bank(tmp_path, "--form-for", "irreversible", era=era, able=FORM, answer=answer) as wire:
+        response = await wire.call("transfer", RENT)
+        entries = await ledger(wire)
+    result = response["result"]
+    assert result["isError"] is False
+    assert result["structuredContent"]["amount"] == 500_000
+    assert len(entries) == 1
+    (asked,) = wire.asked
+    form = asked["params"]["requestedSchema"]
+    assert list(form["properties"]) == ["restatement"]
+    assert "default" not in json.dumps(asked)
+    decided = [record for record in records(tmp_path) if record.tool and record.tool.name == "transfer"]
+    assert [record.execution_decision for record in decided] == ["ask_user", "execute", "executing", "executed"]
+    assert decided[-1].decision_id == result["_meta"][DECISION]
+
+
+async def test_the_channel_the_client_and_the_time_are_recorded_with_an_answer(tmp_path: Path) -> None:
+    answer = saying({"restatement": WORDS})
+    async with at_bank(tmp_path, "--form-for", "irreversible", able=FORM, answer=answer) as wire:
+        await wire.call("transfer", RENT)
+    storage = open_storage(tmp_path / "records.db")
+    question = next(stored.record.question_id for stored in storage.scan() if stored.record.question_id)
+    given = storage.answer_to(question)
+    storage.close()
+    assert given is not None
+    assert given.channel.startswith("form (wire 1, ")
+    assert given.person == "joonho"
+
+
+async def test_a_form_is_not_enough_for_what_cannot_be_undone(tmp_path: Path) -> None:
+    async with at_bank(tmp_path, able=FORM) as wire:
+        response = await wire.call("transfer", RENT)
+        assert await ledger(wire) == []
+    text = said(response)
+    assert response["result"]["isError"] is True
+    assert response["result"]["_meta"][QUESTION] in text
+    assert not any(value in text for value in ("1102534471", "3520198845", "500"))
+    assert "preflight answer" in text
+
+
+@pytest.mark.parametrize("refusal", ["decline", "cancel", "what is this"])
+async def test_a_refusal_is_no_answer(tmp_path: Path, refusal: str) -> None:
+    async with writing(tmp_path, answer=saying(refusal)) as wire:
+        response = await wire.call("write", {"line": "hello"})
+        assert "waits for a person" in said(response)
+        assert "refused at once" in said(response)
+        again = await wire.call("write", {"line": "hello"})
+    assert again["result"]["_meta"] == response["result"]["_meta"]  # it attaches to the question that is open
+    assert states(tmp_path) == ["ask_user"]
+    assert not [entry for entry in logged(tmp_path / "log") if entry[0] == "write"]
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_what_does_not_fit_is_asked_again_and_then_waits(tmp_path: Path, era: str) -> None:
+    wrong: list[Any] = [{"restatement": 5}, {"restatement": ["a"], "more": 1}, {"restatement": True}, "cancel"]
+    async with writing(tmp_path, answer=saying(*wrong), era=era) as wire:
+        response = await wire.call("write", {"line": "hello"})
+    assert "Nothing was called" in said(response)
+    assert len(wire.asked) >= 3
+    assert "answer with `restatement`" in wire.asked[1]["params"]["message"]
+    assert states(tmp_path) == ["ask_user"]
+
+
+async def test_arguments_that_were_not_sent_as_proposed_are_told(tmp_path: Path) -> None:
+    async with writing(tmp_path, answer=saying({"restatement": 'write "hello" now'})) as wire:
+        response = await wire.call("write", {"line": "hello", "mode": "loud", "stray": 1}, _meta={"app/x": 5})
+    result = response["result"]
+    assert result["_meta"]["preflight/changed"] == {"mode": None, "stray": None}
+    assert result["content"][1]["text"].startswith("Not sent as proposed")
+    assert result["x-result"] == 1
+    ((_, arguments, meta),) = [entry for entry in logged(tmp_path / "log") if entry[0] == "write"]
+    assert arguments == {"line": "hello"}
+    assert meta == {"app/x": 5, DECISION: result["_meta"][DECISION]}
+
+
+async def test_a_call_is_held_no_longer_than_its_budget(tmp_path: Path) -> None:
+    never = anyio.Event()
+
+    async def silent(_method: str, _params: Message) -> Message:
+        await never.wait()
+        raise AssertionError
+
+    async with writing(tmp_path, "--hold", "0.3", answer=silent) as wire:
+        response = await wire.call("write", {"line": "hello"})
+        cancelled = await wire.until("notifications/cancelled")
+    assert "waits for a person" in said(response)
+    assert cancelled["params"]["requestId"] == wire.asked[0]["id"]
+
+
+async def test_an_answer_at_a_terminal_lets_a_held_call_go_on(tmp_path: Path) -> None:
+    asked = anyio.Event()
+
+    async def silent(_method: str, _params: Message) -> Message:
+        asked.set()
+        await anyio.Event().wait()
+        raise AssertionError
+
+    async with writing(tmp_path, answer=silent) as wire:
+        call = await wire.begin("tools/call", {"name": "write", "arguments": {"line": "hello"}})
+        await asked.wait()
+        await anyio.to_thread.run_sync(answer_open, tmp_path, {"restatement": 'write "hello" now'})
+        response = await wire.end(call)
+    assert said(response) == '{"line": "hello"}'
+
+
+def answer_open(folder: Path, values: dict[str, object]) -> None:
+    gate = create_preflight(storage=folder / "records.db", rules=RULES)
+    try:
+        (question,) = gate.pending()
+        gate.answer(question.question_id, values, person="joonho", channel="terminal")
+    finally:
+        gate.close()
+
+
+async def test_the_same_call_again_is_a_new_one_once_the_first_has_run(tmp_path: Path) -> None:
+    async with writing(tmp_path, answer=saying({"restatement": 'write "hello" now'})) as wire:
+        first = await wire.call("write", {"line": "hello"})
+        second = await wire.call("write", {"line": "hello"})
+    assert first["result"]["_meta"][DECISION] != second["result"]["_meta"][DECISION]
+    assert len([entry for entry in logged(tmp_path / "log") if entry[0] == "write"]) == 2
+
+
+async def test_a_state_that_was_forged_replayed_or_taken_elsewhere_starts_nothing(tmp_path: Path) -> None:
+    call: Message = {"name": "write", "arguments": {"line": "hello"}}
+    answer = saying({"restatement": 'write "hello" now'})
+    async with writing(tmp_path, answer=answer, era="modern") as wire:
+        first = (await wire.request("tools/call", call))["result"]
+        state = first["requestState"]
+        forged = await wire.request("tools/call", {**call, "requestState": state[:-4] + "AAAA"})
+        other = {"name": "write", "arguments": {"line": "other"}, "requestState": state}
+        elsewhere = await wire.request("tools/call", other)
+        second = await wire.again(call, first)
+        ran = await wire.request("tools/call", second)
+        replayed = await wire.request("tools/call", second)
+    assert forged["error"]["code"] == elsewhere["error"]["code"] == -32602
+    assert said(ran) == '{"line": "hello"}'
+    assert replayed["result"].get("isError") or replayed["result"]["resultType"] == "input_required"
+    assert len([entry for entry in logged(tmp_path / "log") if entry[0] == "write"]) == 1
+
+
+async def test_of_two_answers_the_first_stands(tmp_path: Path) -> None:
+    call: Message = {"name": "write", "arguments": {"line": "hello"}}
+    async with writing(tmp_path, answer=saying({"restatement": "write it down now"}), era="modern") as wire:
+        first = (await wire.request("tools/call", call))["result"]
+        same = await wire.again(call, first)
+        one, two = await wire.begin("tools/call", same), await wire.begin("tools/call", same)
+        results = [(await wire.end(each))["result"] for each in (one, two)]
+    keys = [list(result["inputRequests"]["preflight"]["params"]["requestedSchema"]["properties"]) for result in results]
+    assert keys[0] == keys[1] == ["line", *keys[0][1:]]
+    assert states(tmp_path) == ["ask_user", "ask_user"]
