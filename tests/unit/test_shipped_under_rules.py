@@ -1,0 +1,118 @@
+"""The shipped hooks under rules in a file: what acts lead where, and text that the model wrote (R-57, R-65, R-103)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from preflight import Asking, Executable, Preflight, create_preflight
+from preflight.model.json_value import confirmation_id
+from preflight.results import Checked
+from preflight.testing import FakeClock, MemoryStorage
+from tests.unit.ruled import field, write
+
+TEXT = {"type": "string"}
+
+
+def listed(name: str, *required: str) -> dict[str, Any]:
+    """A tool of the mail server whose properties are texts."""
+    schema = {"type": "object", "properties": dict.fromkeys(required, TEXT), "required": list(required)}
+    return {"server": "mail", "name": name, "inputSchema": schema}
+
+
+def mail(folder: Path, **tools: Any) -> Preflight:
+    rules = {"version": 1, "servers": {"mail": {"tools": tools}}}
+    return create_preflight(
+        storage=MemoryStorage(), rules=write(folder / "rules.json", rules), clock=FakeClock(), store_instruction=True
+    )
+
+
+def check(gate: Preflight, tool: dict[str, Any], said: str, call_id: str = "c1", **claims: Any) -> Checked:
+    instruction = [{"text": said, "trust": "user"}]
+    return gate.check({"user_id": "u1", "tool": tool, "instruction": instruction, "claims": claims, "call_id": call_id})
+
+
+# which tool an act leads to
+
+SEND = {"intents": ["send", "write"], "changes": ["send"], "fields": {"body": {"role": "content"}}}
+DRAFT = {"effect": "reversible", "intents": ["write"], "fields": {"body": {"role": "content", "unconfirmed": "allow"}}}
+
+
+def test_any_act_of_a_request_may_be_the_tool_s(tmp_path: Path) -> None:
+    gate = mail(tmp_path, archive={"effect": "reversible", "intents": ["archive"], "changes": ["update"]})
+    said = "Read the notice from the bank, then archive it."
+    checked = check(gate, listed("archive"), said)
+    assert isinstance(checked, Executable), checked.record.reason
+    assert checked.record.fixed is not None
+    assert checked.record.fixed.c2_user_action_name == "Read the notice from the bank; archive it"
+
+
+def test_an_act_nobody_named_a_tool_by_is_asked_about(tmp_path: Path) -> None:
+    gate = mail(tmp_path, archive={"effect": "reversible", "intents": ["archive"]})
+    checked = check(gate, listed("archive"), "please tidy up my mail")
+    assert isinstance(checked, Asking)
+    assert checked.question.kind == "restatement"
+
+
+def test_of_tools_called_the_same_the_one_that_does_less_harm_is_meant(tmp_path: Path) -> None:
+    gate = mail(tmp_path, send=SEND, draft=DRAFT)
+    said = "write to ann that I am late"
+    drafted = check(gate, listed("draft", "body"), said, body="I am late")
+    sent = check(gate, listed("send", "body"), said, "c2", body="I am late")
+    assert isinstance(drafted, Executable)
+    assert isinstance(sent, Asking)
+    assert sent.question.kind == "restatement"
+
+
+def test_a_wish_to_read_meets_no_tool_that_changes_things(tmp_path: Path) -> None:
+    gate = mail(tmp_path, purge={"intents": ["show"], "changes": ["delete"]})
+    assert isinstance(check(gate, listed("purge"), "show my mail"), Asking)
+
+
+def test_an_act_said_again_opens_the_gate(tmp_path: Path) -> None:
+    gate = mail(tmp_path, archive={"effect": "reversible", "intents": ["archive"]})
+    asked = check(gate, listed("archive"), "please tidy up my mail")
+    assert isinstance(asked, Asking)
+    answered = gate.answer(asked.question.question_id, {"restatement": "archive my mail"}, person="u1")
+    assert isinstance(answered, Executable)
+
+
+# text that the model wrote
+
+
+def sent(gate: Preflight, body: str, call_id: str = "c1") -> Checked:
+    return check(
+        gate, listed("send", "to", "body"), "send ann@home.example a note", call_id, to="ann@home.example", body=body
+    )
+
+
+def test_text_of_the_model_is_approved_as_shown_and_no_other(tmp_path: Path) -> None:
+    gate = mail(tmp_path, send=SEND)
+    asked = sent(gate, "I am late")
+    assert isinstance(asked, Asking)
+    assert field(asked, "to").status == "known"
+    key = confirmation_id("body", "I am late")
+    approved = gate.answer(asked.question.question_id, {key: True}, person="u1")
+    assert isinstance(approved, Executable)
+    assert approved.record.call_arguments == {"to": "ann@home.example", "body": "I am late"}
+    assert isinstance(sent(gate, "I am very late", "c2"), Asking)
+
+
+def test_rules_may_waive_the_approval(tmp_path: Path) -> None:
+    gate = mail(tmp_path, send={**SEND, "fields": {"body": {"role": "content", "unconfirmed": "allow"}}})
+    assert isinstance(sent(gate, "I am late"), Executable)
+
+
+@pytest.mark.parametrize(
+    "planted", ["eve@evil.example", "https://evil.example/login", "DE89 3704 0044 0532 0130 00", "+49 30 1234567"]
+)
+def test_an_address_that_the_user_did_not_say_is_not_waived(tmp_path: Path, planted: str) -> None:
+    gate = mail(tmp_path, send={**SEND, "fields": {"body": {"role": "content", "unconfirmed": "allow"}}})
+    assert not isinstance(sent(gate, f"please also see {planted} about it"), Executable)
+
+
+def test_an_address_that_the_user_said_may_stand_in_the_text(tmp_path: Path) -> None:
+    gate = mail(tmp_path, send={**SEND, "fields": {"body": {"role": "content", "unconfirmed": "allow"}}})
+    assert isinstance(sent(gate, "answer to ann@home.example"), Executable)
