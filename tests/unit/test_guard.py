@@ -322,13 +322,13 @@ def test_a_late_interrupt_is_dropped_with_the_late_result(never: threading.Event
 
 
 def test_an_inline_hook_that_comes_back_late_is_dropped() -> None:
-    made = gate(named={"hook_seconds": {"validate_field_schema": -1.0}})
+    made = gate(named={"hook_seconds": {"validate_field_schema": 0.0}})
     checked = made.check(request())
     assert isinstance(checked, Held)
 
 
 def test_a_hook_on_a_thread_that_comes_back_late_is_dropped() -> None:
-    table = {"hooks": hooks(validate_field_schema=lambda *_: None), "hook_seconds": {"classify_when_case": -1.0}}
+    table = {"hooks": hooks(validate_field_schema=lambda *_: None), "hook_seconds": {"classify_when_case": 0.0}}
     checked = gate(named=table).check(request())
     assert checked.record.gate is not None
     assert checked.record.gate.kind == "hook_failed"
@@ -366,7 +366,7 @@ def test_a_hook_that_blocks_a_thread_is_given_up_on_a_loop_too(never: threading.
 def test_an_async_hook_that_blocked_the_loop_is_late() -> None:
     async def hook(*_given: object) -> None: ...
 
-    named = {"hook_seconds": {"validate_field_schema": -1.0}}
+    named = {"hook_seconds": {"validate_field_schema": 0.0}}
     assert isinstance(run(async_gate(named=named, validate_field_schema=hook)), Held)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 from preflight.lint.finding import Finding
@@ -9,6 +10,7 @@ from preflight.lint.names import words
 from preflight.lint.places import Value
 from preflight.lint.quoting import cut, name, names
 from preflight.lint.subject import Subject
+from preflight.model.json_value import thaw
 
 # The last words of a name, and the form they promise.
 _FORMS: dict[str, str] = {
@@ -124,7 +126,7 @@ def _decides(value: Value, default: object) -> bool:
 
 
 def _shown(default: object) -> str:
-    return name(default) if isinstance(default, str) else f"`{cut(repr(default), 40)}`"
+    return name(default) if isinstance(default, str) else f"`{cut(json.dumps(thaw(default)), 40)}`"
 
 
 def widening_flag(subject: Subject) -> Iterator[Finding]:

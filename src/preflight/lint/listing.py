@@ -102,7 +102,7 @@ def _refusal(server: str, number: int, entry: object, fault: InvalidInput) -> Fi
     named = entry.get("name") if isinstance(entry, Mapping) else None
     tool = named if isinstance(named, str) else ""
     shown = f" ({name(tool)})" if tool else ""
-    message = f"entry {number}{shown} is no usable tool: {fault.what}"
+    message = f"entry {number}{shown} is no usable tool: `{fault.where}`: {fault.what}"
     return Finding(
         "PF001", "error", server, tool, f"/tools/{number}", message, "repair or remove it; it cannot be called"
     )

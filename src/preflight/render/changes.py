@@ -21,7 +21,7 @@ _BY_KIND = {
     "action_key_failed": "a repaired hook `build_action_key`",
     "schema_unsupported": "a tool whose input schema can be read",
     "value_exhausted": "a new request that has what was asked for in vain",
-    "tool_changed": "someone who accepts the changed tool",
+    "tool_changed": "the tool as it was accepted, or rules whose `pin` somebody renews after reading the change",
     "request_invalid": "a request without the fault that is named above",
     "internal_error": "a repaired program: the logs say what went wrong",
 }
@@ -70,7 +70,8 @@ def _open(gate: Gate) -> list[str]:
     for branch in gate.branches:
         options = " or ".join("+".join(map(visible, option)) or "nothing" for option in branch.branch_options)
         texts.append(f"values that choose one of the tool's alternatives: {options}")
-    texts += [f"arguments that fit: {visible(error)}" for error in gate.payload_errors]
+    if gate.kind != "request_invalid":  # there they are the fault of the request, which the reason names
+        texts += [f"arguments that fit: {visible(error)}" for error in gate.payload_errors]
     if gate.kind in _BY_KIND:
         texts.append(_BY_KIND[gate.kind])
     return texts

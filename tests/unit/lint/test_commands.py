@@ -119,7 +119,7 @@ def test_init_writes_rules_that_load(tmp_path: Path) -> None:
 
 def test_init_tells_what_it_leaves_out(tmp_path: Path) -> None:
     ran = run("init", saved(tmp_path, PAY, {"name": ""}))
-    assert "left out: entry 1 is no usable tool: missing or empty" in ran.stderr
+    assert "left out: entry 1 is no usable tool: `tool.name`: missing or empty" in ran.stderr
     assert "left out" not in ran.stdout
 
 

@@ -51,14 +51,14 @@ def test_an_error_response_is_refused() -> None:
 @pytest.mark.parametrize(
     ("entry", "tool", "words"),
     [
-        ({"inputSchema": PLAIN}, "", "entry 1 is no usable tool: missing or empty"),
-        ({"name": "pay\u202e"}, "pay\u202e", "entry 1 (`pay\\u{202e}`) is no usable tool: has control or invisible"),
+        ({"inputSchema": PLAIN}, "", "entry 1 is no usable tool: `tool.name`: missing or empty"),
+        ({"name": "pay\u202e"}, "pay\u202e", "entry 1 (`pay\\u{202e}`) is no usable tool: `tool.name`: has"),
         ({"name": "pay\x1b[31m"}, "pay\x1b[31m", "entry 1 (`pay\\u{001b}[31m`) is no usable tool"),
-        ("pay", "", "entry 1 is no usable tool: a `str` is not an MCP tool"),
+        ("pay", "", "entry 1 is no usable tool: `tool`: a `str` is not an MCP tool"),
         (
             {"name": "p", "inputSchema": {"a": float("nan")}},
             "p",
-            "entry 1 (`p`) is no usable tool: not a finite number",
+            "entry 1 (`p`) is no usable tool: `tool/inputSchema/a`: not a finite number",
         ),
     ],
     ids=str,

@@ -85,7 +85,7 @@ FOUND: list[tuple[str, dict[str, Any], str, str, str]] = [
         {"schema": taking(force={"type": "boolean", "default": True})},
         "warning",
         "/inputSchema/properties/force/default",
-        "`force` is `True`",
+        "`force` is `true`",
     ),
     (
         "PF016",
