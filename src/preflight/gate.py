@@ -132,6 +132,8 @@ class Shell:
         record = stored.record
         if self._was_started(record, ready.request):
             return Executable(record)
+        if type(ready.request.trigger) is Trigger:
+            return None  # what was held at its trigger is never answered from what was found then
         same_facts = record.request_digest == self._digest(ready.request)
         if not same_facts or record.rules_digest != ready.request.rules_digest:
             return None

@@ -14,6 +14,7 @@ from preflight.cli import (
     answering,
     auditing,
     checking,
+    deferring,
     doctoring,
     executing,
     grounding,
@@ -45,8 +46,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for group in (
-    checking, executing, recovering, answering, auditing, retaining, keys, meanings, ruling, grounding, tools,
-    vectors, playing, hosting, proxying, doctoring,
+    checking, executing, deferring, recovering, answering, auditing, retaining, keys, meanings, ruling, grounding,
+    tools, vectors, playing, hosting, proxying, doctoring,
 ):  # fmt: skip
     group.register(app)
 

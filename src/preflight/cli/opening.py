@@ -12,6 +12,7 @@ import typer
 
 from preflight.api import Preflight, create_preflight
 from preflight.errors import InvalidInput, StorageError
+from preflight.measuring import ReadTool
 from preflight.model.request import Scope
 from preflight.storage import open_storage
 
@@ -39,12 +40,12 @@ def database(given: str | None) -> str:
 
 
 @contextmanager
-def opened(db: str | None) -> Iterator[Preflight]:
-    """Open the gate, making the database where it is missing."""
+def opened(db: str | None, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
+    """Open the gate, making the database where it is missing; `read_tool` reaches what rules measure."""
     path = database(db)
     if path != ":memory:" and "://" not in path:
         _make_folder(Path(path).expanduser().parent)
-    with _gate(path) as gate:
+    with _gate(path, read_tool) as gate:
         yield gate
 
 
@@ -60,11 +61,11 @@ def opened_to_read(db: str | None) -> Iterator[Preflight]:
 
 
 @contextmanager
-def _gate(path: str) -> Iterator[Preflight]:
+def _gate(path: str, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
     storage = open_storage(path)
     try:
         rules = os.environ.get(RULES) or None
-        yield create_preflight(storage=storage, rules=rules, store_instruction=True)
+        yield create_preflight(storage=storage, rules=rules, read_tool=read_tool, store_instruction=True)
     finally:
         storage.close()
 

@@ -16,15 +16,12 @@ from preflight.model.request import Request
 from preflight.model.slot import FieldState, Slot
 from preflight.model.trigger import When
 
-_SCHEMA: Final[Mapping[str, object]] = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 500,
-    "description": (
-        "a time with its offset, like `2026-12-04T09:00:00+09:00`; or a recurrence, as cron text or RRULE, with "
-        "`until` and a time or `until cancelled`; or `event` or `condition` with a name that the rules declare"
-    ),
-}
+FORMS: Final = (
+    "a time with its offset, like `2026-12-04T09:00:00+09:00`; or a recurrence, as cron text or RRULE, with "
+    "`until` and a time or `until cancelled`; or `event` or `condition` with a name that the rules declare"
+)
+"""How a time to run is answered: the description of its slot, and the only one that no tool wrote."""
+_SCHEMA: Final[Mapping[str, object]] = {"type": "string", "minLength": 1, "maxLength": 500, "description": FORMS}
 
 
 def slot_of(plan: Plan) -> Slot:

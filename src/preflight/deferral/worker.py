@@ -42,9 +42,10 @@ class Worker:
         """Fire what is due now, at most `limit` rows, and return what became of each; `only` names one row."""
         self._free_answered()
         fired: list[Fired] = []
+        began = self._gate.clock.now()  # what is put off meanwhile is not due once more in this round
         for _ in range(limit):
-            now = self._gate.clock.now()
-            leased = self._store.lease(iso(now), iso(now + self._lease_seconds), 1, only)
+            until = self._gate.clock.now() + self._lease_seconds
+            leased = self._store.lease(iso(began), iso(until), 1, only)
             if not leased:
                 break
             fired += [self._firing.look(row) for row in leased]

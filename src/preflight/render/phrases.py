@@ -44,8 +44,44 @@ _WHY = {
     "empty": "an empty value proves nothing",
     "none_given": "the user said that there is none, and the tool requires it",
     "model_written": "the user has not confirmed this text",
+    "when_not_said": "it is not said when",
+    "when_said_twice": "more than one time is said",
+    "when_unlike_said": "the time that is said does not agree with how it is said",
+    "when_unreadable": "it cannot be read as a time, a recurrence, an event or a condition",
+    "when_is_past": "the time has passed",
+    "when_never_comes": "the time never comes",
+    "when_not_declared": "the rules declare no such event or condition",
+    "time_of_day_not_said": "the time of day is not said beside the day",
+    "time_twice": "the clock change of that day makes the time come twice",
+    "time_skipped": "the clock change of that day skips the time",
+    "zone_not_said": "the time zone is not known",
+    "zone_unknown": "there is no such time zone",
+    "end_not_said": "it is not said until when it recurs",
+    "end_unreadable": "its end cannot be read as a time",
+    "end_is_past": "its end has passed",
     "ungrounded_content": "the text has an address, link or number that is not the user's",
 }
+
+_DEFERRAL = {
+    "missed": "its time passed while nobody looked",
+    "unknown_at_trigger": "something is not known; see its question",
+    "condition_unmet": "a condition does not hold",
+    "limit_reached": "a limit is reached",
+    "tool_removed": "the server does not list the tool any more",
+    "no_connection": "the server could not be reached",
+    "key_busy": "another run of the same kind is under way",
+    "record_not_believed": "its record is gone, or is not as it was signed",
+    "erased": "what it needs was erased",
+    "trigger_not_verified": "its record does not fit the tool any more",
+    "answered": "its question was answered",
+    "superseded": "the same call was deferred anew",
+    "deadline_passed": "what it waited for did not come in time",
+}
+
+
+def deferral_words(reason: str) -> str:
+    """Return why a deferred run is held, skipped or over; other reasons are said as they are."""
+    return _DEFERRAL.get(reason) or visible(reason.replace("_", " ") if reason.isidentifier() else reason)
 
 
 def why_unknown(note: str | None) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import UNSET
 
+from preflight.core.when import FORMS
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.render.phrases import why_unknown
 from preflight.render.schema import wanted
@@ -31,7 +32,8 @@ def _slot(slot: AskedSlot) -> list[Line]:
         lines.append(line(f"      {why_unknown(slot.note)}", "dim"))
     described = slot.schema.get("description") if isinstance(slot.schema, Mapping) else None
     if isinstance(described, str) and described:
-        lines.append(line(f"      the tool's own description: {visible(described)}", "dim"))
+        whose = "" if described == FORMS else "the tool's own description: "
+        lines.append(line(f"      {whose}{visible(described)}", "dim"))
     if slot.choices:  # flat, in the provider's order, none marked
         lines.append(line("      the user's words fit each of these:"))
         lines += [line(f"      - {value_text(choice)}") for choice in slot.choices]

@@ -1,0 +1,274 @@
+"""`preflight deferred`, `resume`, `event` and `worker`: runs that wait, and what makes them fire."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from preflight.api import Preflight
+from preflight.cli.opening import AsJson, Db, opened, opened_to_read
+from preflight.cli.person import Channel, require_person, signed
+from preflight.cli.screen import Screen
+from preflight.core import strict_json
+from preflight.deferral.changes import OPEN, DeferredRuns
+from preflight.deferral.connections import ServerFile
+from preflight.deferral.firing import Fired
+from preflight.deferral.worker import POLL_SECONDS, Worker
+from preflight.errors import InvalidInput
+from preflight.model.deferral import Deferral, DeferralNote
+from preflight.model.json_value import thaw
+from preflight.render.phrases import deferral_words
+from preflight.render.styled import Block, Table, labelled, line
+from preflight.render.visible import visible
+
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who asks for it; it is noted.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id that `preflight deferred list` shows.")]
+deferred = typer.Typer(name="deferred", help="See, cancel, move and hasten deferred runs.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    deferred.command("list")(list_runs)
+    deferred.command()(show)
+    deferred.command()(cancel)
+    deferred.command()(move)
+    deferred.command("run-now")(run_now)
+    app.add_typer(deferred)
+    app.command()(resume)
+    app.command()(event)
+    app.command()(worker)
+
+
+def list_runs(
+    over: Annotated[bool, typer.Option("--all", help="Also those that are over.")] = False,
+    as_json: AsJson = False,
+    db: Db = None,
+) -> None:
+    """List the deferred runs that wait or are held, the next due first."""
+    with opened_to_read(db) as gate:
+        found = DeferredRuns(gate).find(states=() if over else OPEN)
+    if as_json:
+        Screen().json([_shape(row) for row in found])
+    elif not found:
+        Screen().show([line("nothing is deferred")])
+    else:
+        Screen().show([Table(("id", "state", "due (UTC)", "for", "action", "when"), tuple(map(_line, found)))])
+
+
+def show(deferral: Id, as_json: AsJson = False, db: Db = None) -> None:
+    """Show one deferred run and everything that happened to it."""
+    with opened_to_read(db) as gate:
+        row, notes = DeferredRuns(gate).show(deferral)
+    if as_json:
+        Screen().json({**_shape(row), "notes": [msgspec.to_builtins(note) for note in notes]})
+        return
+    told = [labelled("when", visible(row.said)), labelled("record", row.decision_id, "dim")]
+    table = Table(("at (UTC)", "what", "why", "by", "call", "late"), tuple(map(_noted, notes)))
+    Screen().show([_headline(row), *told, line(), table])
+
+
+def cancel(deferral: Id, by: By, channel: Channel = "terminal", as_json: AsJson = False, db: Db = None) -> None:
+    """Cancel a deferred run; nothing of it fires any more.
+
+    \b
+    Example:
+      preflight deferred cancel 01a22e3e-686f-72d5-a86a-38bf938193bc --by minji
+
+    Exit code: 0 cancelled, 2 when it has started or is over.
+    """
+    require_person(channel)
+    with opened_to_read(db) as gate:
+        row = DeferredRuns(gate).cancel(deferral, by=signed(by, channel))
+    _told(row, as_json=as_json)
+
+
+def move(
+    deferral: Id,
+    to: Annotated[str, typer.Argument(metavar="TIME", help="When instead: ISO 8601 with its offset.")],
+    by: By,
+    channel: Channel = "terminal",
+    as_json: AsJson = False,
+    db: Db = None,
+) -> None:
+    """Move the next occurrence of a deferred run to another time.
+
+    \b
+    Example:
+      preflight deferred move 01a22e3e-686f-72d5-a86a-38bf938193bc 2026-12-04T10:00:00+09:00 --by minji
+    """
+    require_person(channel)
+    try:
+        at = datetime.fromisoformat(to)
+    except ValueError:
+        raise InvalidInput("to", f"`{to}` is no time", "write it like 2026-12-04T10:00:00+09:00") from None
+    with opened_to_read(db) as gate:
+        row = DeferredRuns(gate).move(deferral, at, by=signed(by, channel))
+    _told(row, as_json=as_json)
+
+
+def run_now(deferral: Id, by: By, channel: Channel = "terminal", as_json: AsJson = False, db: Db = None) -> None:
+    """Have a deferred run fire at the worker's next look: everything is checked then, as at its own time."""
+    require_person(channel)
+    with opened_to_read(db) as gate:
+        row = DeferredRuns(gate).run_now(deferral, by=signed(by, channel))
+    _told(row, as_json=as_json)
+
+
+def resume(deferral: Id, by: By, channel: Channel = "terminal", as_json: AsJson = False, db: Db = None) -> None:
+    """Have a held run tried again at the worker's next look, from the beginning.
+
+    Nothing that was found before counts: schema, rules, settings and measurements are fetched anew.
+    """
+    require_person(channel)
+    with opened_to_read(db) as gate:
+        row = DeferredRuns(gate).resume(deferral, by=signed(by, channel))
+    _told(row, as_json=as_json)
+
+
+def event(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The event, as the rules declare it.")],
+    by: By,
+    content: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE...", help="What it says; `KEY:=JSON` for a JSON value.", show_default=False),
+    ] = None,
+    channel: Channel = "terminal",
+    as_json: AsJson = False,
+    db: Db = None,
+) -> None:
+    """Report that something happened: runs that wait for it are due.
+
+    Whoever may answer questions may report events: a person at a terminal, or a script that was allowed to.
+
+    \b
+    Example:
+      preflight event salary.received employer=acme amount:=2500000 --by payroll --channel script
+    """
+    require_person(channel)
+    said = dict(_pair(text) for text in content or [])
+    with opened_to_read(db) as gate:
+        found = DeferredRuns(gate).event(name, said, by=signed(by, channel))
+    if as_json:
+        Screen().json([_shape(row) for row in found])
+    else:
+        Screen().show([line(f"{len(found)} deferred run(s) are due")])
+
+
+def _pair(text: str) -> tuple[str, object]:
+    """Read `KEY=VALUE` or `KEY:=JSON`."""
+    key, separator, value = text.partition("=")
+    if not separator or not key.removesuffix(":"):
+        raise InvalidInput("content", f"`{text}` is no `KEY=VALUE`", "write `KEY=VALUE` or `KEY:=JSON`")
+    if not key.endswith(":"):
+        return key, value
+    return key.removesuffix(":"), thaw(strict_json.parse(value, key.removesuffix(":")))
+
+
+def worker(
+    connections: Annotated[
+        str,
+        typer.Option(
+            "--connections", metavar="FILE", help='The MCP servers: `{"mcpServers": {NAME: {"command": …}}}`.'
+        ),
+    ],
+    once: Annotated[bool, typer.Option("--once", help="Fire what is due now, and end.")] = False,
+    poll_seconds: Annotated[float, typer.Option("--poll", min=0.05, help="Seconds between two looks.")] = POLL_SECONDS,
+    as_json: AsJson = False,
+    db: Db = None,
+) -> None:
+    """Fire deferred runs when they are due; any number of workers may share a database.
+
+    At its time the whole path runs again, with the tool as its server lists it now, the rules and measurements of
+    now. What cannot run is held or skipped, and questions wait for `preflight answer`: the worker does not.
+
+    \b
+    Examples:
+      preflight worker --connections servers.json
+      preflight worker --connections servers.json --once
+    """
+    with ServerFile(connections) as servers, opened(db, read_tool=servers.read) as gate:
+        if once:
+            _fired(Worker(gate, servers).run_due(), as_json=as_json)
+            return
+        _until_stopped(gate, servers, poll_seconds)
+
+
+def _until_stopped(gate: Preflight, servers: ServerFile, poll_seconds: float) -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
+    with _stopping() as stop:
+        Worker(gate, servers).run(stop, poll_seconds)
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Set an event on the first signal to end; what is under way is finished, and a second signal ends at once."""
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def end(number: int, frame: object) -> None:  # noqa: ARG001  the signature of a handler
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _fired(fired: list[Fired], *, as_json: bool) -> None:
+    if as_json:
+        Screen().json([{**msgspec.to_builtins(each), "row": _shape(each.row)} for each in fired])
+        return
+    blocks: list[Block] = [line(_fired_words(each)) for each in fired]
+    Screen().show(blocks or [line("nothing is due")])
+
+
+def _fired_words(fired: Fired) -> str:
+    what = fired.what or "tried again later"
+    why = f": {deferral_words(fired.reason)}" if fired.reason else ""
+    return f"{fired.row.deferral_id} {what}{why}" + (f" ({fired.status})" if fired.status else "")
+
+
+def _told(row: Deferral, *, as_json: bool) -> None:
+    if as_json:
+        Screen().json(_shape(row))
+    else:
+        Screen().show([_headline(row)])
+
+
+def _headline(row: Deferral) -> Any:
+    why = f": {deferral_words(row.reason)}" if row.reason else ""
+    due = f", due {row.due[:19]} UTC" if row.state == "waiting" else ""
+    return line(f"{row.deferral_id} {row.state}{due}{why}", "good" if row.state != "held" else "ask")
+
+
+def _shape(row: Deferral) -> dict[str, Any]:
+    shape: dict[str, Any] = json.loads(msgspec.json.encode(row))
+    return shape
+
+
+def _line(row: Deferral) -> tuple[Any, ...]:
+    state = row.state if row.reason is None else f"{row.state}: {deferral_words(row.reason)}"
+    texts = (row.deferral_id, state, row.due[:19], row.user_id, row.action_key, row.said)
+    return tuple(line(visible(text)) for text in texts)
+
+
+def _noted(note: DeferralNote) -> tuple[Any, ...]:
+    late = f"{note.late_seconds:g} s" if note.late_seconds else ""
+    why = deferral_words(note.reason) if note.reason else ""
+    why += f" ({note.missed} passed)" if note.missed else ""
+    texts = (note.at[:19], note.what, why, note.by or "", note.status or "", late)
+    return tuple(line(visible(text)) for text in texts)
