@@ -296,7 +296,7 @@ class Record(msgspec.Struct, frozen=True):
     def _missing(self, node: Node, faults: Faults) -> None:
         given = node.entries.keys()
         faults += [
-            node.fault(f"{self.name} has no `{name}`", key.about)
+            node.fault(f"{self.name} has no `{name}`", f"add it: {key.about}")
             for name, key in self.keys.items()
             if key.required and name not in given
         ]

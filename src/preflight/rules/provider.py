@@ -126,7 +126,8 @@ def declare(tool_meta: Mapping[str, object] | None, conditions: Mapping[str, obj
     """
     section, faults = _read(freeze(conditions, META_KEY), DEFAULT_BOUNDS)
     if section is None or faults:
-        raise InvalidInput(META_KEY, "; ".join(f"{fault.what} ({fault.do})" for fault in faults) or "no mapping")
+        said = (fault.what + (f" ({fault.do})" if fault.do else "") for fault in faults)
+        raise InvalidInput(META_KEY, "; ".join(said) or "no mapping")
     return {**(tool_meta or {}), META_KEY: thaw(conditions)}
 
 

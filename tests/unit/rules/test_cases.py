@@ -46,7 +46,7 @@ def test_cases_are_found_in_the_folders_called_tests(tmp_path: Path) -> None:
     [
         ("[", "2:1: not JSON: a value is missing here"),
         ("[]", "1:1: a list, not a file of cases as a mapping; write a file of cases as a mapping"),
-        ('{"version": 1}', "1:1: a file of cases has no `cases`; the cases"),
+        ('{"version": 1}', "1:1: a file of cases has no `cases`; add it: the cases"),
         (text(), "1:25: an empty list; write an item, or leave the key out"),
         (text(CASE, CASE), "1:169: the name `a` stands twice; rename one"),
         (

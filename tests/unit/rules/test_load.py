@@ -282,7 +282,7 @@ def test_the_digest_changes_with_what_is_said() -> None:
         ),
         ("measures: {b: {given: false}}", "6:31: true or false, not `true`; write `true`"),
         ("measures: {b: {given: true, pointer: /a}}", "6:46: `pointer` of a measure that is given; leave it out"),
-        ("measures: {b: {mcp: {server: s}}}", "6:29: an MCP read has no `tool`; its read tool"),
+        ("measures: {b: {mcp: {server: s}}}", "6:29: an MCP read has no `tool`; add it: its read tool"),
         ("measures: {b: {http: 'ftp://x'}}", "6:30: `ftp://x` is not an http or https address"),
         ("measures: {b: {python: os.system}}", "6:32: `os.system` is not `module:function`"),
         (
@@ -310,7 +310,7 @@ def test_the_digest_changes_with_what_is_said() -> None:
         ("limits: [{id: a, kind: count, at_most: -1, window: 1d}]", "6:48: `-1` is not a number of at least 0"),
         (
             "limits: [{id: a, kind: count, window: 1d}]",
-            ("6:18: a limit has no `at_most`; the most that may be executed in the window, this call included"),
+            ("6:18: a limit has no `at_most`; add it: the most that may be executed in the window, this call included"),
         ),
     ],
 )

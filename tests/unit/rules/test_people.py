@@ -211,8 +211,11 @@ def test_what_holds_for_a_user() -> None:
             "settings: {a: {value: 1, approved_by: boss, approved_at: 2026-11-01T10:00:00Z}}",
             "a setting of `anna` approved by `boss`; only the user can approve it",
         ),
-        ("settings: {a: {value: 1}}", "a setting has no `approved_at`; when it was approved"),
-        ("settings: {a: {value: 1}}", "a setting has no `approved_by`; the user who approved it: nobody else can"),
+        ("settings: {a: {value: 1}}", "a setting has no `approved_at`; add it: when it was approved"),
+        (
+            "settings: {a: {value: 1}}",
+            "a setting has no `approved_by`; add it: the user who approved it: nobody else can",
+        ),
         (
             "settings: {a: {value: 1, approved_by: anna, approved_at: 2026-11-01}}",
             "`2026-11-01` is not a time with its offset",
