@@ -200,3 +200,33 @@ def test_out_of_and_into_are_ends() -> None:
     swapped = {"from_account": (FROM_ACCOUNT, "B-11-22"), "to_account": (TO_ACCOUNT, "A-11-22")}
     targets = [Target(name, schema, claim) for name, (schema, claim) in swapped.items()]
     assert {finding.state for finding in ground_call([Segment(text, "user")], targets).values()} == {"unknown"}
+
+
+HIDDEN_ADDRESSES = [
+    "see hxxps://evil[.]com", "see evil.link", "get evil.zip", "see bit.ly/abc", "see t.me/eve", "[here](evil)",
+    "see evil.рф", "mail eve@evil\u3002com", "run javascript:alert(1)", "tel:+15551234567", "see evil\uff0ecom",
+    "pay bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "ssh://evil/x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HIDDEN_ADDRESSES)
+def test_an_address_in_a_text_that_a_model_wrote_is_seen_in_any_form(text: str) -> None:
+    body = {"type": "string", "x-role": "content"}
+    finding = ground_call([Segment("mail Bob that I am late", "user")], [Target("body", body, text)])["body"]
+    assert (finding.state, finding.reason) == ("unknown", "ungrounded_content")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am late, e.g. by 10 min.",
+        "See you at 5 p.m. and/or later.",
+        "Use file.py (v1.2.3)...",
+        "Ratio 3:4, note: done",
+        "[x] (y)",
+    ],
+)
+def test_a_text_without_an_address_is_only_to_be_confirmed(text: str) -> None:
+    body = {"type": "string", "x-role": "content"}
+    finding = ground_call([Segment("mail Bob that I am late", "user")], [Target("body", body, text)])["body"]
+    assert finding.state == "confirm"
