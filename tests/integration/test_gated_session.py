@@ -18,7 +18,7 @@ from preflight import AsyncPreflight, Preflight, Scope, ToolRules, create_async_
 from preflight.errors import CallerError, InvalidInput
 from preflight.hosts.store import Announced, Said, Session, Store, digest_of
 from preflight.hosts.words import StoredWords
-from preflight.mcp.session import GatedSession, Pending, Stopped
+from preflight.mcp.session import GatedSession, NotCalled, Pending, Stopped
 from preflight.mcp.session_sync import SyncGatedSession
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
@@ -321,12 +321,22 @@ async def test_a_cancelled_call_is_in_doubt_and_not_made_again(tmp_path: Path, g
         assert await ledger(gated) == []
 
 
+async def test_a_held_call_says_why(tmp_path: Path) -> None:
+    rules = {("bank", "transfer"): ToolRules(effect="irreversible", intents=("send",), pin="0" * 64)}
+    with closing(create_async_preflight(storage=":memory:", rules=rules)) as gate:
+        async with bank(tmp_path, gate) as gated:
+            with pytest.raises(Stopped) as stopped:
+                await gated.call_tool("transfer", RENT)
+        assert stopped.value.code == "tool_changed"
+        assert stopped.value.record is not None
+        assert stopped.value.record.execution_decision == "hold"
+        assert "executing" not in states(gate)
+
+
 async def test_a_call_for_later_is_not_made_now(tmp_path: Path, gate: AsyncPreflight) -> None:
     async with bank(tmp_path, gate, "archive the invoices of before 2025-01-01 tomorrow") as gated:
-        with pytest.raises(Stopped) as stopped:
+        with pytest.raises(NotCalled):
             await gated.call_tool("invoices_archive", {"before": "2025-01-01"})
-    assert stopped.value.record is not None
-    assert (stopped.value.code, stopped.value.record.execution_decision) == ("deferred", "deferred")
     assert "executing" not in states(gate)
 
 
