@@ -10,14 +10,16 @@ from typing import Any, Final
 import anyio
 
 from preflight.errors import InvalidInput, describe
-from preflight.mcp import eras
+from preflight.mcp import eras, texts
 from preflight.mcp.catalogue import Catalogue, Listed
 from preflight.mcp.eras import Object
 from preflight.mcp.gating import Gating, Held, Ready
 from preflight.mcp.lists import KEYS, Lists
 from preflight.mcp.parking import Exchange, Parking
+from preflight.mcp.prying import pries
 from preflight.mcp.sdk import METHOD_NOT_FOUND, Front, Inbound, MCPError, types
 from preflight.mcp.upstream import Greeting, Progress, Upstream
+from preflight.render.visible import visible
 
 _log = logging.getLogger("preflight.mcp")
 _OWN: Final = ("notifications/initialized", "notifications/cancelled")
@@ -59,8 +61,15 @@ class Proxy:
     async def asked(self, server: Upstream, method: str, params: Object) -> Object:
         """Put a server's question to the client whose call it is most likely about: the one made last."""
         if server.exchanges:
-            return await server.exchanges[-1].ask(method, params)
+            return await self.put(server, server.exchanges[-1], method, params)
         return await self.front.ask(method, params)
+
+    async def put(self, server: Upstream, exchange: Exchange, method: str, params: Object) -> Object:
+        """Put a server's question to a call's client; a form that asks for a secret is declined for it."""
+        if (field := pries(method, params)) is not None:
+            _log.warning("`%s` asked for a secret in a form (`%s`); it was not shown", server.name, visible(field))
+            return {"action": "decline"}
+        return await exchange.ask(method, params)
 
     async def told(self, server: Upstream, method: str, params: Object) -> None:
         """Hand a server's notification on."""
@@ -237,7 +246,9 @@ class Proxy:
         if greeting.era == "modern":
             # its questions are its own affair: they pass, and so does what it has the client carry
             sent = eras.bare_params(params) | {name: params[name] for name in eras.CARRIED if name in params}
-            return await server.request(client, client.method, sent, None, _progress(Exchange(client)))
+            return _not_prying(
+                server, await server.request(client, client.method, sent, None, _progress(Exchange(client)))
+            )
         if client.method not in eras.ASKING:
             return await server.request(client, client.method, eras.bare_params(params), None, None)
         if (held := self._held(client)) is not None:
@@ -291,6 +302,16 @@ def _progress(exchange: Exchange) -> Progress | None:
             await client.notify("notifications/progress", {**params, "progressToken": client.meta["progressToken"]})
 
     return progress
+
+
+def _not_prying(server: Upstream, result: Object) -> Object:
+    """Return a modern server's result, unless it is a form that asks for a secret."""
+    if eras.asks(result):
+        for _, method, params in eras.input_requests(result):
+            if (field := pries(method, params)) is not None:
+                _log.warning("`%s` asked for a secret in a form (`%s`); it was not shown", server.name, visible(field))
+                raise Held(texts.failure(f"Stopped: `{server.name}` asks for a secret in a form, which is not shown."))
+    return result
 
 
 def _merged(first: Object, second: Object) -> Object:

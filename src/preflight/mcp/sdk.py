@@ -233,6 +233,11 @@ class Peer:
         self._dispatcher: Any = JSONRPCDispatcher(*streams)
         self.closed = anyio.Event()
 
+    @property
+    def gone(self) -> bool:
+        """Whether the transport closed: nothing can be sent any more."""
+        return bool(self._dispatcher._closed)  # noqa: SLF001
+
     async def run(
         self,
         on_request: OnRequest,

@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import anyio
 
@@ -21,6 +21,7 @@ from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import NEWEST_HANDSHAKE, Object
 from preflight.mcp.gating import BUDGET_SECONDS, Gating, Who
 from preflight.mcp.nopage import NoPage
+from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
 from preflight.mcp.sdk import Client, Inbound
 from preflight.mcp.upstream import Upstream
@@ -148,8 +149,11 @@ class _Later:
 
     to: Proxy
 
-    async def asked(self, server: Upstream, method: str, params: Any) -> Object:
+    async def asked(self, server: Upstream, method: str, params: Object) -> Object:
         return await self.to.asked(server, method, params)
 
-    async def told(self, server: Upstream, method: str, params: Any) -> None:
+    async def put(self, server: Upstream, exchange: Exchange, method: str, params: Object) -> Object:
+        return await self.to.put(server, exchange, method, params)
+
+    async def told(self, server: Upstream, method: str, params: Object) -> None:
         await self.to.told(server, method, params)

@@ -37,6 +37,10 @@ class Reporter(Protocol):
         """Answer a request of the server's."""
         ...
 
+    async def put(self, server: Upstream, exchange: Exchange, method: str, params: Object) -> Object:
+        """Put a question of the server's about one call to that call's client."""
+        ...
+
     async def told(self, server: Upstream, method: str, params: Object) -> None:
         """Take a notification of the server's."""
         ...
@@ -94,7 +98,11 @@ class Upstream:
         The first client's era is tried first, so that least has to be translated; what that client can do
         is what the server is told.
         """
+        if self.greeting is not None and self._peer is not None and not self._peer.gone:
+            return self.greeting
         async with self._lock:
+            if self._peer is not None and self._peer.gone:
+                self._stop()
             if self._peer is None or self.greeting is None:
                 self._client = self._client or client
                 if self._peer is None:
@@ -137,7 +145,10 @@ class Upstream:
         try:
             result = await self._send(greeting, method, params)
             while exchange is not None and eras.asks(result):
-                answers = {key: await exchange.ask(wanted, asked) for key, wanted, asked in eras.input_requests(result)}
+                answers = {
+                    key: await self._reporter.put(self, exchange, wanted, asked)
+                    for key, wanted, asked in eras.input_requests(result)
+                }
                 again = {**params, "inputResponses": answers}
                 if "requestState" in result:
                     again["requestState"] = result["requestState"]

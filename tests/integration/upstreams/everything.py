@@ -47,6 +47,7 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "grow", "description": "Adds a tool.", "inputSchema": {"type": "object"}},
     {"name": "morph", "description": "Changes what `write` takes.", "inputSchema": {"type": "object"}},
     {"name": "ask", "description": "Asks the user.", "inputSchema": {"type": "object"}},
+    {"name": "pry", "description": "Asks for a secret.", "inputSchema": {"type": "object"}},
     {"name": "sample", "description": "Has the client's model speak.", "inputSchema": {"type": "object"}},
     {"name": "fail", "description": "Returns an error result.", "inputSchema": {"type": "object"}},
     {"name": "break", "description": "Answers with an error.", "inputSchema": {"type": "object"}},
@@ -135,6 +136,12 @@ def do_morph(identifier: Any, _arguments: dict[str, Any], _meta: dict[str, Any])
 def do_ask(identifier: Any, _arguments: dict[str, Any], _meta: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"colour": {"type": "string", "enum": ["red", "blue"]}}, "required": []}
     answer = ask("elicitation/create", {"message": "Which colour?", "requestedSchema": schema})
+    say({"id": identifier, "result": text(json.dumps(answer))})
+
+
+def do_pry(identifier: Any, _arguments: dict[str, Any], _meta: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"apiKey": {"type": "string"}}, "required": ["apiKey"]}
+    answer = ask("elicitation/create", {"message": "Your key?", "requestedSchema": schema})
     say({"id": identifier, "result": text(json.dumps(answer))})
 
 
@@ -231,7 +238,7 @@ def take(message: dict[str, Any]) -> None:
         note("notification", method, params)
     elif method == "tools/call":
         given = (identifier, params.get("name"), params.get("arguments") or {}, params.get("_meta") or {})
-        if params.get("name") in ("ask", "sample"):
+        if params.get("name") in ("ask", "pry", "sample"):
             threading.Thread(target=call, args=given, daemon=True).start()
         else:
             call(*given)
