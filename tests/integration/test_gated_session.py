@@ -187,7 +187,35 @@ async def test_the_same_call_at_the_same_time_runs_once(tmp_path: Path, gate: As
         entries = await ledger(gated)
     assert len(entries) == 1
     assert sorted(codes) == ["ran", "repeated", "repeated", "repeated"]
-    assert gated._locks == {}
+
+
+async def test_calls_of_one_kind_at_the_same_time_take_turns(tmp_path: Path, gate: AsyncPreflight) -> None:
+    balances: dict[str, object] = {}
+    running: list[int] = [0, 0]
+
+    async def read(gated: GatedSession, account: str) -> None:
+        result = await gated.call_tool("balance_get", {"account": account})
+        assert isinstance(result.structured_content, dict)
+        balances[account] = result.structured_content["balance"]
+
+    async with bank(tmp_path, gate, "hello") as gated:
+        real = gated._inner.send_request
+
+        async def counted(request: Any, *rest: Any, **named: Any) -> Any:
+            calls = request.method == "tools/call"
+            running[0] += calls
+            running[1] = max(running)
+            try:
+                return await real(request, *rest, **named)
+            finally:
+                running[0] -= calls
+
+        gated._inner.send_request = counted  # type: ignore[method-assign]
+        async with anyio.create_task_group() as group:
+            for account in (PAYER, PAYEE, OTHER):
+                group.start_soon(read, gated, account)
+    assert len(balances) == 3
+    assert running == [0, 1]
 
 
 async def test_reads_pass_however_often(tmp_path: Path, gate: AsyncPreflight) -> None:
