@@ -61,7 +61,9 @@ class _Parts:
         limits, clock = options.get("limits", DEFAULT), options.get("clock") or SystemClock()
         rules, read_tool = rules_source(options.get("rules")), options.get("read_tool")
         if hooks is None:
-            hooks = ShippedHooks(storage=storage, read_tool=read_tool, rules=rules, clock=clock)
+            hooks = ShippedHooks()
+        if isinstance(hooks, ShippedHooks):  # a rule that they do not know could not refuse
+            hooks = hooks.joined(storage, rules, read_tool, clock)
         table, unsafe = collect(hooks, strict=options.get("strict", True))
         services = _services(options.get("rules"), storage, Measurer(read_tool, clock, limits), rules, clock)
         served = {} if services is None else services.hooks()

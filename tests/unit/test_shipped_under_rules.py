@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from preflight import Asking, Executable, Preflight, create_preflight
+from preflight import Asking, Executable, Preflight, ShippedHooks, create_preflight
+from preflight.hooks.shipped import Meaning
 from preflight.model.json_value import confirmation_id
+from preflight.model.request import Scope
 from preflight.results import Checked
 from preflight.testing import FakeClock, MemoryStorage
 from tests.unit.ruled import field, write
@@ -116,3 +118,32 @@ def test_an_address_that_the_user_did_not_say_is_not_waived(tmp_path: Path, plan
 def test_an_address_that_the_user_said_may_stand_in_the_text(tmp_path: Path) -> None:
     gate = mail(tmp_path, send={**SEND, "fields": {"body": {"role": "content", "unconfirmed": "allow"}}})
     assert isinstance(sent(gate, "answer to ann@home.example"), Executable)
+
+
+# hooks that were made before their gate
+
+
+def gate_of(hooks: ShippedHooks, folder: Path, name: str, **tool: Any) -> Preflight:
+    rules = write(folder / name, {"version": 1, "servers": {"mail": {"tools": {"send": tool}}}})
+    return create_preflight(hooks=hooks, storage=MemoryStorage(), rules=rules, clock=FakeClock())
+
+
+def test_hooks_of_one_s_own_know_the_rules_and_the_store_of_their_gate(tmp_path: Path) -> None:
+    gate = gate_of(ShippedHooks(), tmp_path, "rules.json", intents=["post"])
+    assert check(gate, listed("send"), "post it").decision == "execute"
+    gate.storage.learn(Scope(), "u1", "ship", "mail", "send", "u1", "2026-03-01T09:00:00Z")
+    assert check(gate, listed("send"), "ship it", "c2").decision == "execute"
+    assert check(gate, listed("send"), "mail it", "c3").decision == "ask_user"
+
+
+def test_a_rule_refuses_what_a_meaning_of_the_program_would_open(tmp_path: Path) -> None:
+    gate = gate_of(ShippedHooks(meanings=[Meaning("delete", "mail", "send")]), tmp_path, "rules.json", changes=["send"])
+    assert check(gate, listed("send"), "delete it").record.gate.kind == "tool_undetermined"  # type: ignore[union-attr]
+
+
+def test_hooks_that_two_gates_share_know_the_rules_of_each(tmp_path: Path) -> None:
+    hooks = ShippedHooks()
+    one = gate_of(hooks, tmp_path, "one.json", intents=["post"])
+    two = gate_of(hooks, tmp_path, "two.json", intents=["ship"])
+    decided = [check(gate, listed("send"), said).decision for gate in (one, two) for said in ("post it", "ship it")]
+    assert decided == ["execute", "ask_user", "ask_user", "execute"]

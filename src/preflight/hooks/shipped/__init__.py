@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
+from typing import Self
 
 import msgspec
 
@@ -44,7 +46,8 @@ class ShippedHooks:
     `storage` is the store that remembers what users confirmed; `meanings` are mappings that hold for
     everybody, `rules` the rules in force, whose `intents` are such mappings too. `measures` says by which read
     tool a field is measured, `read_tool` calls it. `checks` verifies checklist items by id. `scorer` may
-    refuse what mappings approve. `clock` dates measurements.
+    refuse what mappings approve. `clock` dates measurements. Of `storage`, `rules`, `read_tool` and `clock`,
+    what is left out is taken from the gate that gets the hooks.
     """
 
     def __init__(
@@ -66,8 +69,25 @@ class ShippedHooks:
         self._scorer = scorer
         self._measures = {name: measure.as_rule(name) for name, measure in measures.items()}
         self._measurer = Measurer(read_tool, clock or SystemClock())
+        self._own = (storage, rules, read_tool, clock)
+        self._joined = False
         self._checks = dict(checks)
         self._grounded: tuple[Request | None, Mapping[str, Finding]] = (None, {})
+
+    def joined(self, storage: Storage, rules: RuleSource, read_tool: ReadTool | None, clock: Clock) -> Self:
+        """Return hooks that look things up where their gate does, wherever they were not told otherwise.
+
+        The first gate gets these hooks themselves, another a copy: no gate reads the rules of another one.
+        """
+        hooks = copy.copy(self) if self._joined else self
+        own_storage, own_rules, own_read_tool, own_clock = self._own
+        vars(hooks).update(
+            _joined=True,
+            _storage=storage if own_storage is None else own_storage,
+            _rules=rules if own_rules is None else own_rules,
+            _measurer=Measurer(own_read_tool or read_tool, own_clock or clock),
+        )
+        return hooks
 
     @inline
     def classify_when_case(self, utterance: Utterance) -> WhenCase | None:
