@@ -24,6 +24,7 @@ from preflight.mcp.eras import Object, bare_params
 from preflight.mcp.parking import Exchange
 from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, NOT_BEGUN, TIMED_OUT, Inbound, MCPError
 from preflight.mcp.sealing import Sealing
+from preflight.mcp.turns import Turns
 from preflight.mcp.upstream import Progress
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
@@ -84,6 +85,7 @@ class Gating:
         self._asking = asking
         self._budget = budget
         self._calls = CallIds(gate.storage)
+        self._turns = Turns()
         self.sealing = Sealing()
 
     def effect(self, listed: Listed) -> Effect:
@@ -208,7 +210,8 @@ class Gating:
                 raise
 
         self._calls.runs(ready.proposed.base, ready.proposed.words)
-        execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
+        async with self._turns.at(ready.decision.record):
+            execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
         if raised and raised[0].code not in (CLOSED, TIMED_OUT):
             raise raised[0]
         match execution:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self, cast
 
@@ -23,6 +22,7 @@ from preflight.errors import AnswerRefused, CallerError, InvalidInput, Preflight
 from preflight.hosts.words import ARGUMENTS, TOOL
 from preflight.mcp.calls import CallIds
 from preflight.mcp.texts import CHANGED, DECISION, changes
+from preflight.mcp.turns import Turns
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
 from preflight.model.record import Record
@@ -123,7 +123,7 @@ class GatedSession:
         self._ask = ask
         self._request = dict(request)
         self._calls = CallIds(preflight.storage)
-        self._locks: dict[str, anyio.Lock] = {}
+        self._turns = Turns()
 
     def __getattr__(self, name: str) -> Any:
         """Return what the session has: everything but calls of tools passes."""
@@ -170,13 +170,14 @@ class GatedSession:
         given = dict(arguments or {})
         said = await self._segments(name, given)
         base = _base(self._user_id, self._server, name, given)
-        async with self._one_at_a_time(base):
+        async with self._turns.of(base):  # of calls that are the same, the second sees whether the first ran
             tool, checked = await self._decided(name, given, said, base, repeat=repeat)
             if not isinstance(checked, Executable):
                 raise _not_called(checked)
             send = partial(self._send, read_timeout_seconds, progress_callback, dict(meta or {}))
             self._calls.runs(base, _text(said))
-            raw = await self._executed(checked, tool, send)
+            async with self._turns.at(checked.record):
+                raw = await self._executed(checked, tool, send)
         result = types.CallToolResult.model_validate(raw, by_name=False)
         told = changes(given, checked.record)
         result.meta = {**(result.meta or {}), DECISION: checked.decision_id, **({CHANGED: told} if told else {})}
@@ -312,17 +313,6 @@ class GatedSession:
         if isinstance(given, types.ErrorData):
             raise MCPError.from_error_data(given)
         return given
-
-    @asynccontextmanager
-    async def _one_at_a_time(self, base: str) -> AsyncIterator[None]:
-        """Let calls that are the same follow one another: the second then sees whether the first ran."""
-        lock = self._locks.setdefault(base, anyio.Lock())
-        try:
-            async with lock:
-                yield
-        finally:
-            if not lock.locked() and not lock.statistics().tasks_waiting:
-                self._locks.pop(base, None)
 
 
 async def _awaited(call: partial[Any]) -> Any:
