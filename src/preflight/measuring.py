@@ -55,7 +55,8 @@ class Measurer:
         Returns `{valid, value, observed_at, by}`. Raises HookError when nothing can be measured.
         """
         arguments = {name: _argument(value, known, rule.name) for name, value in rule.arguments.items()}
-        reader = {"mcp": self._mcp, "http": self._http, "sql": _sql, "python": _python}[rule.via]
+        readers = {"mcp": self._mcp, "http": self._http, "sql": _sql, "python": _python, "given": _not_given}
+        reader = readers[rule.via]
         found = freeze(reader(rule, arguments), rule.name, self._limits)
         value = descend(found, steps(rule.pointer))
         if value is UNSET:
@@ -143,6 +144,11 @@ def _argument(value: object, known: Mapping[str, object], measure: str) -> objec
         message = f"measure `{measure}` needs `{name}`, which is not confirmed"
         raise HookError(message)
     return thaw(known[name])
+
+
+def _not_given(rule: MeasureRule, _arguments: dict[str, object]) -> object:
+    message = f"`{rule.name}` is not in `measured_data`; the program hands it over"
+    raise HookError(message)
 
 
 def _sql(rule: MeasureRule, arguments: dict[str, object]) -> object:

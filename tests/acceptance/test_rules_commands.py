@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,15 @@ def test_the_example_requests_come_out_as_they_say(shell: Shell, name: str) -> N
     ran = shell("rules", "test", EXAMPLES / name)
     assert ran.code == 0, ran.out + ran.err
     assert ran.out.endswith(" passed, 0 failed\n")
+
+
+def test_the_example_request_of_the_page_comes_out_as_it_says(shell: Shell) -> None:
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    for language, path in (("yaml", shell.folder / "rules.yaml"), ("json", shell.folder / "tests" / "cases.json")):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)[0], encoding="utf-8")
+    ran = shell("rules", "test", shell.folder / "rules.yaml")
+    assert ran.out == "1 passed, 0 failed\n", ran.out + ran.err
 
 
 def test_rules_that_do_not_load_are_told_with_their_place(shell: Shell) -> None:

@@ -72,6 +72,11 @@ def test_a_slot_that_is_not_confirmed_is_not_measured_with(slot: object) -> None
     assert server.asked == []
 
 
+def test_what_the_program_hands_over_is_not_read() -> None:
+    with pytest.raises(HookError, match="`balance` is not in `measured_data`"):
+        Measurer(None, FakeClock()).read(measure("given"), {})
+
+
 def test_without_a_connection_nothing_is_read_from_a_server() -> None:
     with pytest.raises(HookError, match="reads the server `bank`, and no connection was given"):
         Measurer(None, FakeClock()).read(measure(), {})
