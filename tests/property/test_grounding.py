@@ -164,9 +164,9 @@ def test_time_grows_with_the_text_and_no_faster(unit: str) -> None:
         text = (unit * (length // len(unit) + 1))[:length]
         best = float("inf")
         for attempt in range(3):
-            started = time.perf_counter()
+            started = time.process_time()
             ground_call([Segment(text + str(attempt), "user")], targets(claims), CONTEXT)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.process_time() - started)
         return best
 
     assert spent(8000) < 20 * max(spent(1000), 0.0005)
