@@ -48,7 +48,7 @@ def test_the_example_request_of_the_page_comes_out_as_it_says(shell: Shell) -> N
     page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
     for language, path in (("yaml", shell.folder / "rules.yaml"), ("json", shell.folder / "tests" / "cases.json")):
         path.parent.mkdir(exist_ok=True)
-        path.write_text(re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)[0], encoding="utf-8")
+        path.write_text(re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0], encoding="utf-8")
     ran = shell("rules", "test", shell.folder / "rules.yaml")
     assert ran.out == "1 passed, 0 failed\n", ran.out + ran.err
 
