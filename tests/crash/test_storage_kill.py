@@ -26,7 +26,7 @@ WORKERS = Path(__file__).with_name("storage_workers.py")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server()
+    server = Server(lasting=True)
     yield server
     server.close()
 
@@ -119,8 +119,6 @@ def test_eight_processes_start_each_decision_exactly_once(address: str, calls: P
     states = {tuple(step.record.execution_decision for step in chain) for chain in stored.values()}
     assert (len(stored), states) == (100, {("execute", "executing", "executed")})
     assert Counter(calls.read_text().split()) == Counter(stored.keys())
-    winners = {chain[1].record.record_id.rpartition(" ")[2] for chain in stored.values()}
-    assert len(winners) > 1, "a race"
     assert chained(store)
     store.close()
 

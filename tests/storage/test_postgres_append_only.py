@@ -28,6 +28,7 @@ def url(postgres_server: Server) -> str:
     store.answer(sample_answer("q1"))
     store.learn(decision.scope, "u_01", "pay", "bank", "transfer", "u_01", "2026-03-01")
     store.close()
+    postgres_server.keep()
     return store._pool._url
 
 

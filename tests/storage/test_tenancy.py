@@ -51,6 +51,7 @@ def opened(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[
     elif kind != "memory":
         server: Server = request.getfixturevalue("postgres_server")
         url = server.database()
+        server.keep()
         whole, own = open_storage(url), open_storage(server.roles(url)[0] if "role" in kind else url, tenant="ours")
     fill(whole, THEIRS)
     fill(own, OURS)
