@@ -26,6 +26,8 @@ from preflight.render.schema import wanted
 from preflight.secrecy import Secrecy
 
 VALUE_MESSAGE = "Please say what is missing."
+ALTERNATIVE = "alternative"
+"""The note of a slot that is asked for as part of one of several alternatives (R-35)."""
 
 
 def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: Limits, kept: bytes | None) -> Question:
@@ -63,7 +65,9 @@ def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple
             n for n in notes if any(n in o for o in branch.branch_options) and n not in _common(branch.branch_options)
         }
     return tuple(
-        _asked_slot(slots[name], note, choices.get(name, ()), spare=name in spare)
+        _asked_slot(
+            slots[name], note or (ALTERNATIVE if name in spare else None), choices.get(name, ()), spare=name in spare
+        )
         for name, note in notes.items()
         if name in slots
     )

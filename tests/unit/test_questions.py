@@ -371,6 +371,7 @@ def test_any_of_the_alternatives_may_be_answered() -> None:
     made = gate()
     question = asked(made, tool=EITHER)
     assert [(slot.name, slot.nullable) for slot in question.slots] == [("iban", True), ("card", True)]
+    assert {slot.note for slot in question.slots} == {"alternative"}  # or nobody could tell that one is enough
     done = made.answer(question.question_id, {"card": "x"}, person="u1")
     assert isinstance(done, Executable)
     assert done.record.call_arguments == {"card": "x"}

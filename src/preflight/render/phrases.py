@@ -41,6 +41,7 @@ _WHY = {
     "carried": "the user said it only in an earlier request",
     "weak": "the user's words only come near",
     "needs_confirmation": "a model wrote this text; the user has not approved it",
+    "alternative": "part of one of several alternatives: answer one of them, and leave the others open",
     "empty": "an empty value proves nothing",
     "none_given": "the user said that there is none, and the tool requires it",
     "model_written": "the user has not confirmed this text",
