@@ -19,6 +19,7 @@ _CONDITION = re.compile(
     | (?<!not\ )(?<!to\ )\brequires?\ (?!no\b) | \brequired\ (?:before|for|to)\b
     | \bneeds?\ (?:to\ be\b | (?:\w+\ ){0,3}(?:permission|role|scope|approval|consent|access|licen[cs]e)\b)
     | \b(?:make\ sure|ensure|verify|check)\ (?:that|whether|you)\b
+    | ^(?:please\ )?(?:make\ sure|ensure)\ (?:the|this|your|no|there)\b
     | \bcan(?:not|'t)\ be\ (?:deleted|renamed|changed|updated|moved|removed|modified|re-?created|cancell?ed|shared
         |sent)\b
     | \b(?:is|are)\ (?:rejected|refused)\b | \bnot\ (?:allowed|permitted)\b""",

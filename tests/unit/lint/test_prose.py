@@ -37,6 +37,7 @@ def test_sentences(text: str, expected: tuple[str, ...]) -> None:
         "Closed accounts are rejected.",
         "You need a role of treasurer for it.",
         "Make sure that the owner agreed.",
+        "Make sure the account is empty before calling.",
         "Must be called within a day of the notice.",
         "Execution requires amount and an enabled account.",
     ],
