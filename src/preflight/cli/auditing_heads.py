@@ -80,7 +80,9 @@ def verify_log(
 
 
 def head(db: Db = None) -> None:
-    """Print the signed head of the log: keep it where the owner of the records cannot change it.
+    """Print the signed head of the log.
+
+    Keep it where the owner of the records cannot change it: with it, a log whose end was cut off is found out.
 
     \b
     Example:

@@ -97,9 +97,10 @@ def hook(
         list[str] | None, typer.Argument(metavar="[EVENT] --host HOST", help="The event, and the host it is from.")
     ] = None,
 ) -> None:
-    """Take one event of a host's hook on standard input, and answer it.
+    """Answer one event of a host's hook.
 
-    Hosts run this; `preflight host install` writes it into their configuration. The event is one JSON object.
+    Hosts run this; `preflight host install` writes it into their configuration. The event is one JSON object on
+    standard input.
     `--trust-unlabelled` counts prompts as the user's own of which Claude Code does not say who they are from.
 
     Exit code: 0 taken, with the answer on standard output; 1 the words of a prompt were not kept; 2 the call is

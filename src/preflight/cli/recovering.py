@@ -28,7 +28,7 @@ def recover(
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
-    """Look at every call in doubt, and settle what a declared measurement tells.
+    """Settle calls in doubt by what the rules measure.
 
     Nothing is called again. Where the rules name a measure under `settle`, it is read, and exactly true or exactly
     false settles the call. The others are listed: find out at the provider what happened, then `preflight settle` them.
