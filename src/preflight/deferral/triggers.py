@@ -9,6 +9,7 @@ that it repeats is taken once, the first time. Nothing here reads a clock: `next
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -155,8 +156,18 @@ def _by_rule(spec: Rule, after: datetime, end: datetime) -> Iterator[datetime]:
     last = end.astimezone(place).replace(tzinfo=None) + timedelta(days=1)
     # a day before: around a clock change, local times and instants are not in the same order
     begin = after.astimezone(place).replace(tzinfo=None) - timedelta(days=1)
-    for local in _rule(spec.rule, spec.start).replace(until=last).xafter(begin, inc=True):
-        yield resolved(local, place)
+    # counted here: a rule with both a count and an end is none, and without an end one that never comes never ends
+    text, count = _counted(spec.rule)
+    for local in itertools.islice(_rule(text, spec.start).replace(until=last), count):
+        if local >= begin:
+            yield resolved(local, place)
+
+
+def _counted(text: str) -> tuple[str, int | None]:
+    """Return a rule without its count, and the count."""
+    parts = text.split(";")
+    counts = [int(part.removeprefix("COUNT=")) for part in parts if part.startswith("COUNT=")]
+    return ";".join(part for part in parts if not part.startswith("COUNT=")), min(counts, default=None)
 
 
 def resolved(local: datetime, place: tzinfo) -> datetime:
@@ -190,7 +201,7 @@ def is_rule(text: str, start: str) -> bool:
     if any(word in text.upper() for word in _FREQUENT):
         return False
     try:
-        rule: object = _rule(text, start)
+        rule: object = _rule(_counted(text)[0], start)
     except (ValueError, TypeError, AttributeError, KeyError, OverflowError):
         return False
     return isinstance(rule, rrule)
