@@ -45,8 +45,9 @@ def retain(
     """Remove records that were kept long enough.
 
     Their questions and answers go with them. Their places stay, and a signed tombstone that lists them, so that
-    `preflight audit verify` can tell the removal from tampering. Never removed: what is not over, deferred runs, open questions, and the newest record under each
-    key. Keep them longer than the longest window of a limit in the rules. What no option names is kept for ever.
+    `preflight audit verify` can tell the removal from tampering. Never removed: what is not over, deferred runs, open
+    questions, and the newest record under each key. Keep them longer than the longest window of a limit in the
+    rules. What no option names is kept for ever.
 
     \b
     Example:
