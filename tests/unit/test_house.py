@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import importlib.util
 import inspect
+import itertools
 import json
 import re
 import subprocess
@@ -188,6 +190,24 @@ def test_the_lock_pins_by_hash_all_that_the_project_declares() -> None:
     assert {distribution(need) for need in needs} <= set(run)
     assert {distribution(need) for need in needs + groups["dev"]} <= set(dev)
     assert {name: dev[name] for name in run} == run
+
+
+# What the MCP package itself is built on, and promises by depending on it.
+WITH_MCP = {"anyio", "httpx2", "mcp-types", "pydantic", "starlette", "uvicorn"}
+
+
+def test_every_import_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    declared = {distribution(need) for need in [*project["dependencies"], *itertools.chain(*extras)]}
+    providers, undeclared = importlib.metadata.packages_distributions(), set()
+    for path in sources():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        own = declared | WITH_MCP if path.is_relative_to(SOURCE / "mcp") else declared
+        for top in {name.split(".")[0] for name in imported_modules(tree)} - sys.stdlib_module_names - {"preflight"}:
+            found = {distribution(name) for name in providers.get(top, [top])}
+            undeclared |= set() if found & own else {f"{path.relative_to(SOURCE)}: {top}"}
+    assert undeclared == set()
 
 
 def locked(name: str) -> dict[str, frozenset[str]]:
