@@ -147,6 +147,7 @@ async def connected(
     answer: Answer = nothing,
     environment: Mapping[str, str] | None = None,
     greet: bool = True,
+    seconds: float = SECONDS,
 ) -> AsyncIterator[Wire]:
     """Start a server and greet it."""
     process = await anyio.open_process(
@@ -154,7 +155,7 @@ async def connected(
     )
     wire = Wire(process, era, able or {}, answer)
     try:
-        with anyio.fail_after(SECONDS):
+        with anyio.fail_after(seconds):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(wire.receive, tasks)
                 if greet:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import anyio
 
-from preflight.api import AsyncPreflight
+from preflight.api import AsyncPreflight, Preflight
 from preflight.errors import InvalidInput, ProviderError
 from preflight.hosts.words import join_of
 from preflight.mcp import texts
@@ -69,6 +69,7 @@ class Gating:
     def __init__(
         self,
         gate: AsyncPreflight,
+        reads: Preflight,
         rules: RuleSource,
         words: Words,
         who: Who,
@@ -76,8 +77,13 @@ class Gating:
         asking: Asking,
         budget: float = BUDGET_SECONDS,
     ) -> None:
-        """Decide with `gate` under `rules`, on the `words` of the session, and ask with `asking`."""
+        """Decide with `gate` under `rules`, on the `words` of the session, and ask with `asking`.
+
+        `reads` decides about reads: it asks nobody and waits for no disk.
+        """
         self._gate = gate
+        self._reads = reads
+        self._busy = 0
         self._rules = rules
         self._words = words
         self._who = who
@@ -99,7 +105,11 @@ class Gating:
 
     async def read(self, listed: Listed, arguments: Object) -> Object:
         """Record a read and return the arguments to send; raises Held where it does not pass."""
-        checked = await self._gate.check(self._read_request(listed, arguments))
+        request = self._read_request(listed, arguments)
+        if self._busy:  # a commit that waits for the disk would keep everything else waiting, too
+            checked = await anyio.to_thread.run_sync(self._reads.check, request)
+        else:
+            checked = self._reads.check(request)
         if not isinstance(checked, Executable):
             raise Held(texts.blocked(checked))
         sent: Any = checked.record.call_arguments
@@ -116,6 +126,13 @@ class Gating:
 
     async def decide(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Ready | Object:
         """Decide a call, asking where a person can help: the decision to start, or the result for the client."""
+        self._busy += 1
+        try:
+            return await self._decided(client, listed, public, arguments)
+        finally:
+            self._busy -= 1
+
+    async def _decided(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Ready | Object:
         proposed = await self._proposed(client, listed, public, arguments)
         if isinstance(proposed, dict):
             return proposed

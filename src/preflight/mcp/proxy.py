@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Final
 
 import anyio
 
@@ -84,10 +84,9 @@ class Proxy:
 
     # what clients say
 
-    async def _greet(self, client: Inbound, own: Any) -> Object:
+    async def _greet(self, client: Inbound, base: Object) -> Object:
         """Introduce the servers as they introduce themselves."""
         greetings = await self._greetings(client)
-        base: Object = own if isinstance(own, dict) else own.model_dump(by_alias=True, mode="json", exclude_none=True)
         if len(self._catalogue.servers) == 1:
             return self._introduced(client, base, greetings[0])
         capabilities: Object = {}

@@ -13,7 +13,8 @@ from typing import Any, Final
 import anyio
 from anyio.abc import TaskStatus
 
-from preflight.mcp.eras import CAPABILITIES_KEY, CLIENT_KEY, Era, Object
+from preflight.mcp.eras import CAPABILITIES_KEY, CLIENT_KEY, MODERN_VERSION, VERSION_KEY, Era, Object
+from preflight.mcp.listening import Listening
 
 try:
     import mcp_types as types
@@ -21,20 +22,18 @@ try:
     from mcp.server import Server
     from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
     from mcp.server.stdio import stdio_server
-    from mcp.server.subscriptions import (
-        InMemorySubscriptionBus,
-        ListenHandler,
-        PromptsListChanged,
-        ResourcesListChanged,
-        ResourceUpdated,
-        ServerEvent,
-        ToolsListChanged,
-    )
     from mcp.server.transport_security import TransportSecuritySettings
-    from mcp.shared.inbound import encode_header_value, find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
+    from mcp.shared.inbound import (
+        InboundLadderRejection,
+        classify_inbound_request,
+        encode_header_value,
+        find_invalid_x_mcp_header,
+        mcp_param_headers,
+        x_mcp_header_map,
+    )
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
     from mcp.shared.message import SessionMessage
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+    from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[proxy]'"
     raise ImportError(message, name=absent.name) from absent
@@ -80,8 +79,7 @@ class Inbound:
     era: Era
     version: str
     client: Client
-    headers: Mapping[str, str]
-    _context: Any
+    _channel: Any
 
     @property
     def meta(self) -> Object:
@@ -91,23 +89,17 @@ class Inbound:
 
     async def notify(self, method: str, params: Object) -> None:
         """Send a notification that belongs to this request."""
-        await self._context.session._request_outbound.notify(method, params or None)  # noqa: SLF001
+        await self._channel.notify(method, params or None)
 
     @property
     def can_ask(self) -> bool:
         """Whether requests may be sent to the client while this one is open."""
-        return self.era == "handshake" and bool(self._context.session.can_send_request)
+        return self.era == "handshake" and bool(self._channel.can_send_request)
 
     async def ask(self, method: str, params: Object) -> Object:
         """Send a request to the client and return its result; raises MCPError with what it answers instead."""
-        result: Object = await self._context.session._request_outbound.send_raw_request(method, params)  # noqa: SLF001
+        result: Object = await self._channel.send_raw_request(method, params)
         return result
-
-    async def listen(self, handler: ListenHandler) -> Object:
-        """Serve a modern client's subscription until it goes away."""
-        params = types.SubscriptionsListenRequestParams.model_validate(self.params, by_name=False)
-        result = await handler(self._context, params)
-        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 Handle = Callable[[Inbound], Awaitable[Object | None]]
@@ -117,44 +109,38 @@ Greet = Callable[[Inbound, Object], Awaitable[Object]]
 
 
 class Front:
-    """Serves clients of both eras: hands every message to `handle`, and greetings to `greet`.
-
-    `bus` carries change notifications to modern subscribers; `send` carries notifications to handshake clients.
-    """
+    """Serves clients of both eras: hands every message to `handle`, and greetings to `greet`."""
 
     def __init__(self, name: str, handle: Handle, greet: Greet, schema_of: Callable[[str], Object | None]) -> None:
         """Serve as `name`; `schema_of` gives a tool's input schema, for headers that repeat arguments."""
-        self.server: Server[Any] = Server(name, get_tool_input_schema=schema_of)
-        self.server.middleware = [self._middle]
+        self._name = name
         self._handle = handle
         self._greet = greet
-        self._bus = InMemorySubscriptionBus()
-        self._listening = ListenHandler(self._bus)
+        self._schema_of = schema_of
+        self._listening = Listening()
         self._connections: dict[str, Any] = {}
         self._count = 0
 
-    async def serve_stdio(self) -> None:
-        """Serve one client over standard input and output until it goes away."""
-        from preflight.mcp.strict import strict  # noqa: PLC0415  only this transport needs it
-
-        async with stdio_server() as (read, write):
-            await self.run(*strict(read, write))
-
-    async def run(self, read: Any, write: Any) -> None:
-        """Serve one client over a pair of streams until it goes away."""
-        await self.server.run(read, write, self.server.create_initialization_options())
+    async def serve(self, streams: Streams) -> None:
+        """Serve one client over a pair of streams until it goes away; its first request decides the era."""
+        dispatcher: Any = JSONRPCDispatcher(*streams, inline_methods=frozenset({"initialize"}))
+        line = _Line(self, dispatcher, self.new_client())
+        try:
+            await dispatcher.run(line.request, line.notified)
+        finally:
+            self.leave(line.client)
 
     def http_app(self, path: str, allowed_hosts: list[str], allowed_origins: list[str]) -> Any:
         """Return an application that serves clients over streamable HTTP, from these hosts and origins alone."""
+        server: Server[Any] = Server(self._name, get_tool_input_schema=self._schema_of)
+        server.middleware = [self._middle]
         checks = TransportSecuritySettings(allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
-        return self.server.streamable_http_app(streamable_http_path=path, transport_security=checks)
+        return server.streamable_http_app(streamable_http_path=path, transport_security=checks)
 
     async def changed(self, method: str, params: Object) -> None:
         """Tell every client about a change: handshake clients as it came, modern ones where they subscribed."""
         await self.send(method, params)
-        event = _event(method, params)
-        if event is not None:
-            await self._bus.publish(event)
+        self._listening.publish(method, params)
 
     async def send(self, method: str, params: Object) -> None:
         """Send a notification to every handshake client that is connected."""
@@ -169,60 +155,142 @@ class Front:
         result: Object = await connections[0].send_raw_request(method, params)
         return result
 
-    async def _middle(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-        method = ctx.method
-        if method in ("initialize", "server/discover"):
-            own = await call_next(ctx)
-            return await self._greet(self._inbound(ctx, hello=True), own)
-        inbound = self._inbound(ctx)
-        if inbound.id is None:
-            if method == "notifications/initialized":
-                await call_next(ctx)
-                self._join(ctx, inbound.client)
-            elif ctx.session._connection.initialize_accepted:  # noqa: SLF001
-                await self._handle(inbound)
-            return None
-        if method == "subscriptions/listen" and inbound.era == "modern":
-            return await inbound.listen(self._listening)
-        if not ctx.session._connection.initialize_accepted and method != "ping":  # noqa: SLF001
-            raise MCPError(INVALID_REQUEST, "the connection is not initialized")
-        result = await self._handle(inbound)
-        return await call_next(ctx) if result is None else result
+    # what both ways in have in common
 
-    def _inbound(self, context: Any, *, hello: bool = False) -> Inbound:
-        params = dict(context.params or {})
-        era: Era = "modern" if context.protocol_version in MODERN_PROTOCOL_VERSIONS else "handshake"
-        request = context.request
-        return Inbound(
-            method=context.method,
-            params=params,
-            id=context.request_id,
-            era=era,
-            version=context.protocol_version,
-            client=self._modern_client(params) if era == "modern" else self._handshake_client(context, params, hello),
-            headers=request.headers if request is not None else {},
-            _context=context,
+    def new_client(self) -> Client:
+        """Return a client that has not said who it is."""
+        self._count += 1
+        return Client(f"c{self._count}")
+
+    def join(self, client: Client, connection: Any) -> None:
+        """Have a handshake client hear what belongs to no request."""
+        self._connections[client.session] = connection
+
+    def leave(self, client: Client) -> None:
+        """Forget a client that went away."""
+        self._connections.pop(client.session, None)
+
+    async def greeted(self, inbound: Inbound) -> Object:
+        """Return the greeting for a client."""
+        if inbound.era == "modern":
+            own: Object = {"resultType": "complete", "supportedVersions": list(MODERN_PROTOCOL_VERSIONS)}
+            return await self._greet(inbound, {**own, "ttlMs": 0, "cacheScope": "private"})
+        asked = inbound.params.get("protocolVersion")
+        inbound.version = asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
+        server = {"name": self._name, "version": "0"}
+        return await self._greet(inbound, {"protocolVersion": inbound.version, "serverInfo": server})
+
+    async def answered(self, inbound: Inbound) -> Object:
+        """Return the result of a request."""
+        if inbound.method == "subscriptions/listen" and inbound.era == "modern":
+            return await self._listening.serve(inbound)
+        return await self._handle(inbound) or {}
+
+    async def told(self, inbound: Inbound) -> None:
+        """Take a notification."""
+        await self._handle(inbound)
+
+    # over HTTP, where the package takes connections apart
+
+    async def _middle(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        connection = ctx.session._connection  # noqa: SLF001
+        inbound = self._inbound(ctx, connection)
+        if inbound.method in ("initialize", "server/discover"):
+            if inbound.era == "handshake":
+                await call_next(ctx)  # it takes down the version and what the client can
+                introduce(inbound.client, inbound.params)
+            return await self.greeted(inbound)
+        if inbound.id is None:
+            if inbound.method == "notifications/initialized":
+                await call_next(ctx)
+                self.join(inbound.client, connection)
+                connection.exit_stack.callback(self.leave, inbound.client)
+            elif connection.initialize_accepted:
+                await self.told(inbound)
+            return None
+        if not connection.initialize_accepted and inbound.method != "ping":
+            raise MCPError(INVALID_REQUEST, "the connection is not initialized")
+        return await self.answered(inbound)
+
+    def _inbound(self, ctx: Any, connection: Any) -> Inbound:
+        params = dict(ctx.params or {})
+        era: Era = "modern" if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else "handshake"
+        client = modern_client(params) if era == "modern" else connection.state.setdefault("preflight", None)
+        if client is None:
+            client = connection.state["preflight"] = self.new_client()
+        channel = ctx.session._request_outbound  # noqa: SLF001
+        return Inbound(ctx.method, params, ctx.request_id, era, ctx.protocol_version, client, channel)
+
+
+class _Line:
+    """A client at the other end of a pair of streams."""
+
+    def __init__(self, front: Front, dispatcher: Any, client: Client) -> None:
+        self.client = client
+        self._front = front
+        self._dispatcher = dispatcher
+        self._era: Era | None = None
+        self._version = LATEST_HANDSHAKE_VERSION
+        self._accepted = False
+
+    async def request(self, channel: Any, method: str, given: Mapping[str, Any] | None) -> Object:
+        """Answer a request; raises MCPError for one that does not fit the connection's era."""
+        params = dict(given or {})
+        modern = method != "initialize" and VERSION_KEY in _object(params.get("_meta"))
+        if self._era is None:
+            self._era = "modern" if modern else "handshake"
+        if modern != (self._era == "modern"):
+            raise _other_era(self._era)
+        if modern:
+            route = classify_inbound_request({"method": method, "params": params})
+            if isinstance(route, InboundLadderRejection):
+                raise MCPError(route.code, route.message, route.data)
+            inbound = Inbound(
+                method, params, channel.request_id, "modern", MODERN_VERSION, modern_client(params), channel
+            )
+            greets = method == "server/discover"
+            return await self._front.greeted(inbound) if greets else await self._front.answered(inbound)
+        return await self._handshake(
+            Inbound(method, params, channel.request_id, "handshake", self._version, self.client, channel)
         )
 
-    def _handshake_client(self, context: Any, params: Object, hello: bool) -> Client:  # noqa: FBT001
-        state = context.session._connection.state  # noqa: SLF001
-        client: Client | None = state.get("preflight")
-        if client is None:
-            self._count += 1
-            client = state["preflight"] = Client(f"c{self._count}")
-        if hello:
-            client.name, client.version = _named(params.get("clientInfo"))
-            client.capabilities = _object(params.get("capabilities"))
-        return client
+    async def _handshake(self, inbound: Inbound) -> Object:
+        if inbound.method == "initialize":
+            introduce(self.client, inbound.params)
+            result = await self._front.greeted(inbound)
+            self._version, self._accepted = inbound.version, True
+            return result
+        if not self._accepted and inbound.method != "ping":
+            raise MCPError(INVALID_REQUEST, "the connection is not initialized")
+        return await self._front.answered(inbound)
 
-    def _modern_client(self, params: Object) -> Client:
-        meta = _object(params.get("_meta"))
-        return Client("", *_named(meta.get(CLIENT_KEY)), _object(meta.get(CAPABILITIES_KEY)))
+    async def notified(self, channel: Any, method: str, given: Mapping[str, Any] | None) -> None:
+        """Take a notification; before the greeting none counts."""
+        if method == "notifications/initialized":
+            if self._accepted:
+                self._front.join(self.client, self._dispatcher)
+        elif self._accepted or self._era == "modern":
+            era, version = self._era or "handshake", self._version
+            await self._front.told(Inbound(method, dict(given or {}), None, era, version, self.client, channel))
 
-    def _join(self, context: Any, client: Client) -> None:
-        connection = context.session._connection  # noqa: SLF001
-        self._connections[client.session] = connection
-        connection.exit_stack.callback(self._connections.pop, client.session, None)
+
+def _other_era(era: Era) -> MCPError:
+    if era == "modern":
+        text = f"this connection speaks {MODERN_VERSION}, and every request carries its envelope"
+        return MCPError(UNSUPPORTED, text, {"supported": list(MODERN_PROTOCOL_VERSIONS), "requested": ""})
+    return MCPError(INVALID_REQUEST, "this connection was greeted with a handshake; requests carry no envelope on it")
+
+
+def introduce(client: Client, params: Object) -> None:
+    """Take down who a handshake client says it is."""
+    client.name, client.version = _named(params.get("clientInfo"))
+    client.capabilities = _object(params.get("capabilities"))
+
+
+def modern_client(params: Object) -> Client:
+    """Return who a modern client says it is, in each of its requests."""
+    meta = _object(params.get("_meta"))
+    return Client("", *_named(meta.get(CLIENT_KEY)), _object(meta.get(CAPABILITIES_KEY)))
 
 
 class Peer:
@@ -289,17 +357,6 @@ def param_headers(schema: object, arguments: Mapping[str, Any]) -> dict[str, str
     if not isinstance(schema, dict) or find_invalid_x_mcp_header(schema) is not None:
         return {}
     return mcp_param_headers(x_mcp_header_map(schema), arguments)
-
-
-def _event(method: str, params: Object) -> ServerEvent | None:
-    if method == "notifications/tools/list_changed":
-        return ToolsListChanged()
-    if method == "notifications/prompts/list_changed":
-        return PromptsListChanged()
-    if method == "notifications/resources/list_changed":
-        return ResourcesListChanged()
-    uri = params.get("uri")
-    return ResourceUpdated(uri) if isinstance(uri, str) else None
 
 
 def _object(value: object) -> Object:

@@ -12,7 +12,7 @@ from typing import Final
 
 import anyio
 
-from preflight.api import AsyncPreflight, create_async_preflight
+from preflight.api import AsyncPreflight, create_async_preflight, create_preflight
 from preflight.clock import SystemClock
 from preflight.errors import HookError
 from preflight.mcp.asking import Asking
@@ -24,6 +24,7 @@ from preflight.mcp.nopage import NoPage
 from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
 from preflight.mcp.sdk import Client, Inbound
+from preflight.mcp.standard import standard_streams
 from preflight.mcp.upstream import Upstream
 from preflight.mcp.web import ServedPage, serve
 from preflight.model.instruction import Segment
@@ -89,7 +90,7 @@ class Reads:
 def _nobody() -> Inbound:
     """Stand in for a client where the proxy itself reads; a server that was greeted before never sees it."""
     client = Client("", "preflight")
-    return Inbound("tools/call", {}, None, "handshake", NEWEST_HANDSHAKE, client, {}, None)
+    return Inbound("tools/call", {}, None, "handshake", NEWEST_HANDSHAKE, client, None)
 
 
 class Assembled:
@@ -103,18 +104,19 @@ class Assembled:
             storage=setting.storage, rules=rules if setting.rules is None else setting.rules, read_tool=self.reads,
             store_instruction=setting.store_instruction, clock=SystemClock(),
         )  # fmt: skip
+        reads = create_preflight(storage=setting.storage, rules=rules)  # of a read, the request is not kept
         reporter = _Later()
         self.servers = {each.name: Upstream(each.name, each.transport(), reporter) for each in setting.servers}
         catalogue = Catalogue(tuple(self.servers.values()))
         self.proxy = reporter.to = Proxy(catalogue)
         self.page = NoPage() if setting.page_port is None else ServedPage(self.gate, setting.page_port)
         asking = Asking(self.gate, self.page, setting.who.user, setting.form_for)
-        self.proxy.gate(Gating(self.gate, rules, setting.words, setting.who, catalogue, asking, setting.budget))
+        self.proxy.gate(Gating(self.gate, reads, rules, setting.words, setting.who, catalogue, asking, setting.budget))
 
     async def serve_stdio(self) -> None:
         """Serve the client on standard input and output until it goes away."""
-        async with self._running():
-            await self.proxy.front.serve_stdio()
+        async with self._running(), standard_streams() as streams:
+            await self.proxy.front.serve(streams)
 
     async def serve_http(self, listener: socket.socket, token: str) -> None:
         """Serve clients that know the token, over HTTP, until cancelled."""

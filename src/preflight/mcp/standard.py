@@ -1,0 +1,121 @@
+"""The client on this program's standard input and output.
+
+Both are taken for the protocol alone: what else in this program reads or prints gets an empty input, and writes to
+standard error. Pipes, sockets and terminals are read on the event loop; for files the MCP package's way is used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
+
+from preflight.mcp.lines import Incoming, Outgoing, Oversized, message_of
+from preflight.mcp.sdk import INVALID_REQUEST, SessionMessage, Streams, stdio_server, types
+
+_CHUNK: Final = 262_144
+
+
+@asynccontextmanager
+async def standard_streams() -> AsyncIterator[Streams]:
+    """Yield the streams to the client; what it sends and is no message, or takes an id in use, is refused."""
+    if not all(_can_wait(number) for number in (0, 1)):
+        async with stdio_server() as streams:
+            yield streams
+        return
+    with _taken() as (source, target):
+        async with _pipes(source, target) as (reader, writer):
+
+            async def send(data: bytes) -> None:
+                writer.write(data)
+                await writer.drain()
+
+            outgoing = Answers(send)
+            yield Incoming(lambda: reader.read(_CHUNK), outgoing.read), outgoing
+
+
+class Answers(Outgoing):
+    """What is written to the client; it knows which requests are open."""
+
+    def __init__(self, send: Callable[[bytes], Awaitable[object]]) -> None:
+        """Write bytes with `send`."""
+        super().__init__(send)
+        self._open: set[int | str] = set()
+
+    async def send(self, item: SessionMessage) -> None:
+        """Write a message, and note that a request is answered."""
+        message = item.message
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
+            self._open.discard(message.id)
+        await super().send(item)
+
+    async def read(self, line: bytes | Oversized) -> SessionMessage | None:
+        """Return the message in a line; refuse what is none, and a request whose id is in use."""
+        if isinstance(line, Oversized):
+            await self._refuse(INVALID_REQUEST, f"the message has {line.why}")
+            return None
+        if not line.strip():
+            return None
+        try:
+            item = message_of(line)
+        except ValueError:
+            await self._refuse(types.PARSE_ERROR, "parse error: the message is no JSON-RPC 2.0 object")
+            return None
+        message = item.message
+        if isinstance(message, types.JSONRPCRequest):
+            if message.id in self._open:
+                told = f"the id `{message.id}` belongs to a request that is not answered yet"
+                await self._refuse(INVALID_REQUEST, told)
+                return None
+            self._open.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            # a cancelled request is never answered, so that its id is free
+            self._open.discard((message.params or {}).get("requestId", ""))
+        return item
+
+    async def _refuse(self, code: int, text: str) -> None:
+        """Answer without an id: the one that was sent is unreadable, or is somebody else's."""
+        error = types.ErrorData(code=code, message=text)
+        await super().send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+
+
+def _can_wait(number: int) -> bool:
+    mode = os.fstat(number).st_mode
+    return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number))
+
+
+@contextmanager
+def _taken() -> Iterator[tuple[int, int]]:
+    """Yield descriptors of the protocol's own, while the standard ones lead elsewhere."""
+    source, target = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.dup2(nowhere, 0)
+        os.dup2(2, 1)
+        yield source, target
+    finally:
+        os.close(nowhere)
+        for number, kept in ((0, source), (1, target)):
+            os.set_blocking(kept, True)
+            os.dup2(kept, number)
+            os.close(kept)
+
+
+@asynccontextmanager
+async def _pipes(source: int, target: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_CHUNK)
+    with os.fdopen(os.dup(source), "rb", 0) as inward, os.fdopen(os.dup(target), "wb", 0) as outward:
+        reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), inward)
+        writing, protocol = await loop.connect_write_pipe(
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), outward
+        )
+        try:
+            yield reader, asyncio.StreamWriter(writing, protocol, None, loop)
+        finally:
+            reading.close()
+            writing.close()
