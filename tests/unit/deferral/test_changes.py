@@ -54,7 +54,9 @@ def test_what_has_started_is_neither_cancelled_nor_moved(bank: Bank) -> None:
     name = bank.defer()
     row = bank.row(name)
     bank.clock.advance(DAY)
-    checked = bank.gate.check(bank.worker._firing._request(_due(bank, name), {"server": "bank", **bank.tools["bank", "transfer"][0]}))  # fmt: skip
+    checked = bank.gate.check(
+        bank.worker._firing._request(_due(bank, name), {"server": "bank", **bank.tools["bank", "transfer"][0]})
+    )
     bank.gate.claim(checked)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="has started"):
         bank.runs.cancel(name, by="u1")

@@ -42,9 +42,10 @@ def test_a_run_fires_once_at_its_time(bank: Bank) -> None:
 def test_what_is_kept_is_what_was_meant_and_nothing_that_was_measured(bank: Bank) -> None:
     #
     name = bank.defer(
-        measured_data={"balance": {"valid": True, "value": 5}}, checklist_answers={"ok": True},
+        measured_data={"balance": {"valid": True, "value": 5}},
+        checklist_answers={"ok": True},
         pre_set_data={"memo": {"value": "x", "trust": "user"}},
-    )  # fmt: skip
+    )
     kept = bank.store.get(name).record.request
     assert not {"measured_data", "checklist_answers", "prior_execution_state", "trigger"} & kept.keys()
     assert (kept["claims"], kept["now"]) == ({"amount": 100, "to": "Bob"}, "2026-12-01T00:00:00.000000+00:00")
@@ -58,12 +59,16 @@ def test_the_same_words_mean_the_same_day_when_it_fires(bank: Bank) -> None:
             "name": "transfer",
             "inputSchema": {
                 "type": "object",
-                "properties": {"amount": {"type": "integer"}, "to": {"type": "string"}, "day": {"type": "string", "format": "date"}},
+                "properties": {
+                    "amount": {"type": "integer"},
+                    "to": {"type": "string"},
+                    "day": {"type": "string", "format": "date"},
+                },
                 "required": ["amount", "to", "day"],
             },
         },
         bank.transfer,
-    )  # fmt: skip
+    )
     said = "In 2 weeks; transfer 100 to Bob for the invoice of tomorrow"
     checked = bank.say(said, claims={"amount": 100, "to": "Bob", "day": "2026-12-02"})
     assert isinstance(checked, Asking)
@@ -121,8 +126,12 @@ def test_a_reversible_tool_runs_late_by_default(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("policy", "what", "calls", "rows"),
-    [("run_once", "fired", 1, ["waiting"]), ("skip", "skipped", 0, ["waiting"]), ("hold", "held", 0, ["held", "waiting"])],
-)  # fmt: skip
+    [
+        ("run_once", "fired", 1, ["waiting"]),
+        ("skip", "skipped", 0, ["waiting"]),
+        ("hold", "held", 0, ["held", "waiting"]),
+    ],
+)
 def test_of_several_missed_ones_one_is_treated_and_the_rest_counted(
     tmp_path: Path, policy: str, what: str, calls: int, rows: list[str]
 ) -> None:

@@ -31,18 +31,82 @@ def read(text: Any, case: Any = None, zone: str | None = "Asia/Seoul", now: str 
 @pytest.mark.parametrize(
     ("text", "trigger", "first"),
     [
-        ("2026-12-04T09:00:00+09:00", {"kind": "at", "at": "2026-12-04T00:00:00.000000+00:00", "zone": "Asia/Seoul"}, "2026-12-04T00:00:00.000000+00:00"),
-        ("2026-12-04 09:00", {"kind": "at", "at": "2026-12-04T00:00:00.000000+00:00", "zone": "Asia/Seoul"}, "2026-12-04T00:00:00.000000+00:00"),
-        ("0 9 * * 1 until cancelled", {"kind": "cron", "cron": "0 9 * * 1", "zone": "Asia/Seoul"}, "2026-12-07T00:00:00.000000+00:00"),
-        ("0 9 * * 1 Europe/Berlin, until cancelled", {"kind": "cron", "cron": "0 9 * * 1", "zone": "Europe/Berlin"}, "2026-12-07T08:00:00.000000+00:00"),
-        ("0 9 * * * until 2026-12-31T00:00:00+09:00", {"kind": "cron", "cron": "0 9 * * *", "zone": "Asia/Seoul", "until": "2026-12-30T15:00:00.000000+00:00"}, "2026-12-02T00:00:00.000000+00:00"),
-        ("RRULE:FREQ=DAILY;COUNT=3", {"kind": "rrule", "rule": "FREQ=DAILY;COUNT=3", "start": "2026-12-01T09:00:00", "zone": "Asia/Seoul"}, "2026-12-02T00:00:00.000000+00:00"),
-        ("freq=daily;until=20261205T000000Z UTC", {"kind": "rrule", "rule": "FREQ=DAILY", "start": "2026-12-01T00:00:00", "zone": "UTC", "until": "2026-12-05T00:00:00.000000+00:00"}, "2026-12-02T00:00:00.000000+00:00"),
-        ("event salary", {"kind": "event", "name": "salary.received", "match": {"employer": "acme"}, "deadline": "2026-12-02T00:00:00.000000+00:00", "zone": "Asia/Seoul"}, None),
-        ("event salary amount=5 kind=x until 2026-12-03T00:00Z", {"kind": "event", "name": "salary.received", "match": {"employer": "acme", "amount": 5, "kind": "x"}, "deadline": "2026-12-03T00:00:00.000000+00:00", "zone": "Asia/Seoul"}, None),
-        ("condition funded", {"kind": "condition", "name": "funded", "poll_seconds": 5, "deadline": "2026-12-31T00:00:00.000000+00:00", "zone": "Asia/Seoul"}, None),
+        (
+            "2026-12-04T09:00:00+09:00",
+            {"kind": "at", "at": "2026-12-04T00:00:00.000000+00:00", "zone": "Asia/Seoul"},
+            "2026-12-04T00:00:00.000000+00:00",
+        ),
+        (
+            "2026-12-04 09:00",
+            {"kind": "at", "at": "2026-12-04T00:00:00.000000+00:00", "zone": "Asia/Seoul"},
+            "2026-12-04T00:00:00.000000+00:00",
+        ),
+        (
+            "0 9 * * 1 until cancelled",
+            {"kind": "cron", "cron": "0 9 * * 1", "zone": "Asia/Seoul"},
+            "2026-12-07T00:00:00.000000+00:00",
+        ),
+        (
+            "0 9 * * 1 Europe/Berlin, until cancelled",
+            {"kind": "cron", "cron": "0 9 * * 1", "zone": "Europe/Berlin"},
+            "2026-12-07T08:00:00.000000+00:00",
+        ),
+        (
+            "0 9 * * * until 2026-12-31T00:00:00+09:00",
+            {"kind": "cron", "cron": "0 9 * * *", "zone": "Asia/Seoul", "until": "2026-12-30T15:00:00.000000+00:00"},
+            "2026-12-02T00:00:00.000000+00:00",
+        ),
+        (
+            "RRULE:FREQ=DAILY;COUNT=3",
+            {"kind": "rrule", "rule": "FREQ=DAILY;COUNT=3", "start": "2026-12-01T09:00:00", "zone": "Asia/Seoul"},
+            "2026-12-02T00:00:00.000000+00:00",
+        ),
+        (
+            "freq=daily;until=20261205T000000Z UTC",
+            {
+                "kind": "rrule",
+                "rule": "FREQ=DAILY",
+                "start": "2026-12-01T00:00:00",
+                "zone": "UTC",
+                "until": "2026-12-05T00:00:00.000000+00:00",
+            },
+            "2026-12-02T00:00:00.000000+00:00",
+        ),
+        (
+            "event salary",
+            {
+                "kind": "event",
+                "name": "salary.received",
+                "match": {"employer": "acme"},
+                "deadline": "2026-12-02T00:00:00.000000+00:00",
+                "zone": "Asia/Seoul",
+            },
+            None,
+        ),
+        (
+            "event salary amount=5 kind=x until 2026-12-03T00:00Z",
+            {
+                "kind": "event",
+                "name": "salary.received",
+                "match": {"employer": "acme", "amount": 5, "kind": "x"},
+                "deadline": "2026-12-03T00:00:00.000000+00:00",
+                "zone": "Asia/Seoul",
+            },
+            None,
+        ),
+        (
+            "condition funded",
+            {
+                "kind": "condition",
+                "name": "funded",
+                "poll_seconds": 5,
+                "deadline": "2026-12-31T00:00:00.000000+00:00",
+                "zone": "Asia/Seoul",
+            },
+            None,
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_form_is_read(text: str, trigger: dict[str, Any], first: str | None) -> None:
     found = read(text)
     assert isinstance(found, dict), found

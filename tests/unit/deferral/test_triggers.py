@@ -34,22 +34,74 @@ def following(spec: Spec, after: str, count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("spec", "after", "expected"),
     [
-        pytest.param(Cron("30 2 * * *", BERLIN), "2027-03-27T00:00", ["2027-03-27T01:30Z", "2027-03-28T01:00Z", "2027-03-29T00:30Z"], id="cron, gap"),
-        pytest.param(Cron("30 2 * * *", BERLIN), "2027-10-30T00:00", ["2027-10-30T00:30Z", "2027-10-31T00:30Z", "2027-11-01T01:30Z"], id="cron, fold"),
-        pytest.param(Cron("0 9 29 2 *", SEOUL), "2026-12-01T00:00", ["2028-02-29T00:00Z", "2032-02-29T00:00Z"], id="cron, leap day"),
-        pytest.param(Cron("0 9 * * 1", SEOUL), "2026-12-01T00:00", ["2026-12-07T00:00Z", "2026-12-14T00:00Z"], id="cron, Mondays"),
-        pytest.param(Cron("0 9 * * *", SEOUL, "2026-12-02T00:00:00+00:00"), "2026-12-01T00:30", ["2026-12-02T00:00Z"], id="cron, end"),
-        pytest.param(Rule("FREQ=DAILY", "2027-03-26T02:30:00", BERLIN), "2027-03-27T00:00", ["2027-03-27T01:30Z", "2027-03-28T01:30Z", "2027-03-29T00:30Z"], id="rule, gap"),
-        pytest.param(Rule("FREQ=DAILY", "2027-10-29T02:30:00", BERLIN), "2027-10-30T00:00", ["2027-10-30T00:30Z", "2027-10-31T00:30Z", "2027-11-01T01:30Z"], id="rule, fold"),
-        pytest.param(Rule("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "2026-12-01T09:00:00", "UTC"), "2026-12-01T00:00", ["2028-02-29T09:00Z", "2032-02-29T09:00Z"], id="rule, leap day"),
-        pytest.param(Rule("FREQ=MONTHLY;BYMONTHDAY=31", "2026-12-01T09:00:00", "UTC"), "2026-12-01T00:00", ["2026-12-31T09:00Z", "2027-01-31T09:00Z", "2027-03-31T09:00Z"], id="rule, the 31st"),
-        pytest.param(Rule("FREQ=DAILY;COUNT=2", "2026-12-01T09:00:00", "UTC"), "2026-12-01T00:00", ["2026-12-01T09:00Z", "2026-12-02T09:00Z"], id="rule, counted"),
-        pytest.param(Rule("FREQ=DAILY", "2026-12-01T09:00:00", "UTC", "2026-12-01T09:00:00+00:00"), "2026-12-01T00:00", ["2026-12-01T09:00Z"], id="rule, end"),
+        pytest.param(
+            Cron("30 2 * * *", BERLIN),
+            "2027-03-27T00:00",
+            ["2027-03-27T01:30Z", "2027-03-28T01:00Z", "2027-03-29T00:30Z"],
+            id="cron, gap",
+        ),
+        pytest.param(
+            Cron("30 2 * * *", BERLIN),
+            "2027-10-30T00:00",
+            ["2027-10-30T00:30Z", "2027-10-31T00:30Z", "2027-11-01T01:30Z"],
+            id="cron, fold",
+        ),
+        pytest.param(
+            Cron("0 9 29 2 *", SEOUL),
+            "2026-12-01T00:00",
+            ["2028-02-29T00:00Z", "2032-02-29T00:00Z"],
+            id="cron, leap day",
+        ),
+        pytest.param(
+            Cron("0 9 * * 1", SEOUL), "2026-12-01T00:00", ["2026-12-07T00:00Z", "2026-12-14T00:00Z"], id="cron, Mondays"
+        ),
+        pytest.param(
+            Cron("0 9 * * *", SEOUL, "2026-12-02T00:00:00+00:00"),
+            "2026-12-01T00:30",
+            ["2026-12-02T00:00Z"],
+            id="cron, end",
+        ),
+        pytest.param(
+            Rule("FREQ=DAILY", "2027-03-26T02:30:00", BERLIN),
+            "2027-03-27T00:00",
+            ["2027-03-27T01:30Z", "2027-03-28T01:30Z", "2027-03-29T00:30Z"],
+            id="rule, gap",
+        ),
+        pytest.param(
+            Rule("FREQ=DAILY", "2027-10-29T02:30:00", BERLIN),
+            "2027-10-30T00:00",
+            ["2027-10-30T00:30Z", "2027-10-31T00:30Z", "2027-11-01T01:30Z"],
+            id="rule, fold",
+        ),
+        pytest.param(
+            Rule("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "2026-12-01T09:00:00", "UTC"),
+            "2026-12-01T00:00",
+            ["2028-02-29T09:00Z", "2032-02-29T09:00Z"],
+            id="rule, leap day",
+        ),
+        pytest.param(
+            Rule("FREQ=MONTHLY;BYMONTHDAY=31", "2026-12-01T09:00:00", "UTC"),
+            "2026-12-01T00:00",
+            ["2026-12-31T09:00Z", "2027-01-31T09:00Z", "2027-03-31T09:00Z"],
+            id="rule, the 31st",
+        ),
+        pytest.param(
+            Rule("FREQ=DAILY;COUNT=2", "2026-12-01T09:00:00", "UTC"),
+            "2026-12-01T00:00",
+            ["2026-12-01T09:00Z", "2026-12-02T09:00Z"],
+            id="rule, counted",
+        ),
+        pytest.param(
+            Rule("FREQ=DAILY", "2026-12-01T09:00:00", "UTC", "2026-12-01T09:00:00+00:00"),
+            "2026-12-01T00:00",
+            ["2026-12-01T09:00Z"],
+            id="rule, end",
+        ),
         pytest.param(At("2026-12-04T00:00:00+00:00", SEOUL), "2026-12-01T00:00", ["2026-12-04T00:00Z"], id="at"),
         pytest.param(At("2026-12-04T00:00:00+00:00", SEOUL), "2026-12-04T00:00", [], id="at, passed"),
         pytest.param(Event("paid", {}, "2026-12-04T00:00:00+00:00", "UTC"), "2026-12-01T00:00", [], id="event"),
     ],
-)  # fmt: skip
+)
 def test_the_next_instants(spec: Spec, after: str, expected: list[str]) -> None:
     assert following(spec, after, len(expected) + (1 if len(expected) < 2 else 0)) == expected
 
@@ -87,13 +139,17 @@ def test_a_recurrence_through_a_whole_year_never_repeats_and_never_goes_back() -
         ),
         (
             Rule("FREQ=DAILY;COUNT=2", "2026-12-01T18:00:00", SEOUL),
-            "by the rule FREQ=DAILY;COUNT=2 (Asia/Seoul), first on Tuesday 1 December 2026, 18:00 Asia/Seoul, "
-            "as often as the rule counts",
+            (
+                "by the rule FREQ=DAILY;COUNT=2 (Asia/Seoul), first on Tuesday 1 December 2026, 18:00 Asia/Seoul, "
+                "as often as the rule counts"
+            ),
         ),
-        (Cron("0 9 * * *", "UTC", "2026-11-01T00:00:00+00:00"),
-         "At 09:00 every day (UTC), never, until Sunday 1 November 2026, 00:00 UTC"),
+        (
+            Cron("0 9 * * *", "UTC", "2026-11-01T00:00:00+00:00"),
+            "At 09:00 every day (UTC), never, until Sunday 1 November 2026, 00:00 UTC",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_trigger_is_said_back_absolutely(spec: Spec, said: str) -> None:
     first = triggers.next_after(spec, utc("2026-12-01T00:00"))
     assert triggers.said(spec, first) == said

@@ -39,15 +39,27 @@ def said(*texts: str | Segment, now: str = NOW, zone: str | None = "Asia/Seoul")
         ("Pay Bob 100 every day at 09:00 until I cancel", "0 9 * * * until cancelled", "every day at 09:00"),
         ("Pay Bob 100 at 9am every weekday until further notice", "0 9 * * 1-5 until cancelled", "9am every weekday"),
         ("Every Sunday at 18:15 pay Bob 100, until cancelled", "15 18 * * 7 until cancelled", "Every Sunday at 18:15"),
-        ("Pay 100 on the 1st of every month at 9am until I cancel", "0 9 1 * * until cancelled", "on the 1st of every month at 9am"),
-        ("Pay 100 monthly on the 15th at noon until I cancel it", "0 12 15 * * until cancelled", "monthly on the 15th at noon"),
+        (
+            "Pay 100 on the 1st of every month at 9am until I cancel",
+            "0 9 1 * * until cancelled",
+            "on the 1st of every month at 9am",
+        ),
+        (
+            "Pay 100 monthly on the 15th at noon until I cancel it",
+            "0 12 15 * * until cancelled",
+            "monthly on the 15th at noon",
+        ),
         ("Check it every hour until I say stop", "0 * * * * until cancelled", "every hour"),
-        ("Pay 100 on Mondays at 09:00 until 31 December 2026", "0 9 * * 1 until 2026-12-31T14:59:59+00:00", "on Mondays at 09:00"),
+        (
+            "Pay 100 on Mondays at 09:00 until 31 December 2026",
+            "0 9 * * 1 until 2026-12-31T14:59:59+00:00",
+            "on Mondays at 09:00",
+        ),
         ("Transfer 100 tomorrow at 9am, no, on Friday at 10am", "2026-12-04T01:00:00+00:00", "Friday at 10am"),
         ("Pay the rent once my salary  arrives", "event salary", "my salary  arrives"),
         ("As soon as there is enough, pay the rent", "condition funded", "there is enough"),
     ],
-)  # fmt: skip
+)
 def test_one_time_that_is_said_is_read(text: str, value: str, words: str) -> None:
     found = said(text)
     assert isinstance(found, Located), found
