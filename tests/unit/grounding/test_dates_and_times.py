@@ -46,6 +46,7 @@ def days(text: str, locale: str = "en", now: str | None = cases.NOW) -> list[tup
         ("November 29", "en", [("November 29", ["2027-11-29"])]),
         ("February 29", "en", [("February 29", ["2028-02-29"])]),
         ("February 31", "en", []),
+        ("am 24.12. und am 31.02.", "de", [("24.12.", ["2026-12-24"])]),
         ("the first of June", "en", [("the first of June", ["2027-06-01"])]),
         ("am 3. Januar 2027", "de", [("3. Januar 2027", ["2027-01-03"])]),
         ("el 3 de enero de 2027", "es", [("3 de enero de 2027", ["2027-01-03"])]),
