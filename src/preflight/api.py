@@ -248,7 +248,8 @@ class Preflight(_Parts):
         """Execute a recorded decision at most once; only its id is used, the arguments come from the record.
 
         `call` is given a `ToolCall` and returns the provider's result; it raises ProviderError when the
-        provider refused. `tool` is the tool as its server lists it now: a change refuses the start (R-74).
+        provider refused. `tool` is the tool as its server lists it now: a change refuses the start (R-74). Raises
+        CallerError, with nothing started, where `call` is an `async` function.
         """
         return self._executor.execute(_id_of(decision), call, _tool(tool))
 

@@ -15,6 +15,7 @@ import msgspec
 from preflight.clock import iso, seconds_of
 from preflight.codec import encode
 from preflight.errors import (
+    CallerError,
     Erased,
     NotExecutable,
     ProviderError,
@@ -84,6 +85,9 @@ class Executor:
 
     def execute(self, decision_id: str, call: Call, tool: Tool | None) -> Execution:
         """Claim, call and record; see `Preflight.execute_if_ready`."""
+        if inspect.iscoroutinefunction(call):  # refused before the decision is used up
+            message = "the call is an `async` function, which nobody would await; use `AsyncPreflight`"
+            raise CallerError(message)
         claimed = self.claim(decision_id, tool)
         if type(claimed) is Refused:
             return claimed

@@ -102,7 +102,7 @@ class Services:
     def measure_named(
         self, names: tuple[str, ...], request: Request, arguments: Mapping[str, object]
     ) -> dict[str, object]:
-        """Read measures by name; one that cannot be read is left out, and why stands under `faults`."""
+        """Read measures by name: `{readings, faults}`, each by name; one that cannot be read is among the faults."""
         readings: dict[str, object] = {}
         faults: dict[str, str] = {}
         for name in names:
@@ -110,7 +110,7 @@ class Services:
                 readings[name] = self._measurer.read(request.rules.measures[name], arguments)
             except _UNREACHABLE as fault:
                 faults[name] = str(fault)
-        return {**readings, "faults": faults}
+        return {"readings": readings, "faults": faults}
 
     @inline
     def check_condition(
@@ -126,7 +126,7 @@ class Services:
         measured = {name: reading for name, reading in found.items() if reading is not None}
         missing = tuple(f"measured.{name}" for name, reading in found.items() if reading is None)
         if rule.check == "measure":
-            return _exactly_true(measured, missing)
+            return _exactly_true(measured, missing, _faults(missing, readings))
         utterance = request.utterance
         inputs = Inputs(
             args=arguments,
@@ -140,7 +140,7 @@ class Services:
         return {
             "state": outcome.state,
             "missing": (*outcome.missing, *(name for name in missing if name not in outcome.missing)),
-            "note": outcome.note,
+            "note": outcome.note or _faults(missing, readings),
             "broken": outcome.broken,
             "measured": measured,
         }
@@ -149,7 +149,8 @@ class Services:
         """Return what was measured by this name: given, read now, or what was used of a limit; None: missing (R-60)."""
         if (given := _given(request, name)) is not None:
             return given
-        if is_object(reading := readings.get(name)):
+        read = readings.get("readings")
+        if is_object(read) and is_object(reading := read.get(name)):
             return reading
         limit = next((rule for rule in request.rules.limits if rule.id == name), None)
         if limit is None:
@@ -291,10 +292,18 @@ def _measured_roots(rule: ConditionRule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(roots))
 
 
-def _exactly_true(measured: dict[str, Mapping[str, object]], missing: tuple[str, ...]) -> Outcome:
+def _faults(missing: tuple[str, ...], readings: Mapping[str, object]) -> str | None:
+    """Say why measures that are missing could not be had, as far as that is known."""
+    faults = readings.get("faults")
+    named = [(name, name.removeprefix("measured.")) for name in missing]
+    told = [f"{name}: {faults[short]}" for name, short in named if short in faults] if is_object(faults) else []
+    return "; ".join(told) or None
+
+
+def _exactly_true(measured: dict[str, Mapping[str, object]], missing: tuple[str, ...], faults: str | None) -> Outcome:
     """A measure that must be exactly true; exactly false is unmet, anything else is no answer (R-5)."""
     if missing:
-        return {"state": "unknown", "missing": missing, "broken": False}
+        return {"state": "unknown", "missing": missing, "note": faults, "broken": False}
     value = next(iter(measured.values()))["value"]
     if type(value) is not bool:
         note = "the measure is not true or false"

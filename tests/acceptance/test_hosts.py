@@ -145,7 +145,7 @@ def test_words_typed_in_a_host_ground_a_call_and_others_do_not(shell: Shell, tmp
 
 def test_doctor_tells_whether_words_arrive(shell: Shell, tmp_path: Path) -> None:
     shell.learn("send won", "bank/transfer")  # so that there is a database
-    assert "tier `instruction` is dead" in shell("doctor").out
+    assert "have no words to stand on" in shell("doctor").out
     shell("host", "install", "claude-code", "--yes")
     command = installed_commands(tmp_path)["UserPromptSubmit"]
     started(command, {key: value for key, value in PROMPT.items() if key != "source"})

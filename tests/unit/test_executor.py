@@ -326,14 +326,28 @@ def test_a_result_deeper_than_an_encoder_goes_is_recorded_all_the_same() -> None
     assert made.execute_if_ready(executable(made), Counter(deep)).status == "executed"
 
 
-def test_an_async_function_given_to_the_synchronous_face_was_never_called() -> None:
+def test_an_async_function_given_to_the_synchronous_face_is_refused_before_anything_starts() -> None:
     called = []
 
     async def tool(call: ToolCall) -> None:
         called.append(call)
 
     made = gate()
-    ended = made.execute_if_ready(executable(made), tool)
+    decision = executable(made)
+    with pytest.raises(CallerError, match="AsyncPreflight"):
+        made.execute_if_ready(decision, tool)
+    assert called == []
+    assert made.execute_if_ready(decision, Counter()).status == "executed"
+
+
+def test_a_function_that_returns_an_async_call_has_never_called() -> None:
+    called = []
+
+    async def tool(call: ToolCall) -> None:
+        called.append(call)
+
+    made = gate()
+    ended = made.execute_if_ready(executable(made), lambda call: tool(call))
     assert isinstance(ended, Failed)
     assert "AsyncPreflight" in ended.error
     assert called == []

@@ -42,6 +42,9 @@ def test_what_cannot_be_measured_leaves_the_condition_unknown(tmp_path: Path, fa
     assert isinstance(checked, Held)
     state = condition(checked, "enough")
     assert (state.status, state.route, state.missing) == ("unknown", "system_lookup", ("measured.balance",))
+    assert state.note is not None
+    assert "measured.balance: " in state.note
+    assert str(fault) in state.note
 
 
 @pytest.mark.parametrize("balance", [{"won": "a lot"}, {"won": None}, {}])
@@ -94,6 +97,8 @@ def test_a_measure_holds_only_when_it_is_exactly_true(tmp_path: Path, value: Any
     checked = ruled(tmp_path, {"conditions": [IS_OPEN], "measures": {"is_open": OPEN}}, bank).check(request())
     assert (condition(checked, "open").status, condition(checked, "open").route) == (status, route)
     assert isinstance(checked, Executable) is (value is True)
+    if isinstance(value, OSError):
+        assert "no route" in (condition(checked, "open").note or "")
 
 
 @pytest.mark.parametrize(
