@@ -9,18 +9,33 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
-from preflight import Asking, Checked, Executable, Executed, Measure, Preflight, ShippedHooks, Tool, create_preflight
+from preflight import (
+    Asking,
+    Checked,
+    Deferred,
+    Executable,
+    Executed,
+    Measure,
+    Preflight,
+    ShippedHooks,
+    Tool,
+    create_preflight,
+)  # fmt: skip
 from preflight.cli.given import prompted_values
 from preflight.cli.screen import Screen
+from preflight.deferral.firing import Fired
+from preflight.deferral.worker import Worker
 from preflight.hooks.shipped import Meaning
 from preflight.mcp.stdio import StdioServer
 from preflight.model.question import Question
 from preflight.render import Block, Line, Piece, Table, asked, line, summary
 from preflight.render.visible import quoted, value_text, visible
 from preflight.results import Accepted
+from preflight.rules import LiveRules
 from preflight.storage import open_storage
 
 HERE = Path(__file__).resolve().parent
@@ -40,8 +55,10 @@ class Stage:
         self.user = user
         self.interactive = interactive
         self.tools = {tool["name"]: tool for tool in bank.tools()}
+        self.worker = Worker(gate, Connection(bank))
         self.checked: dict[str, Checked] = {}
-        self.outcomes: list[tuple[str, str]] = []
+        self.waiting: dict[str, str] = {}
+        self.outcomes: dict[str, str] = {}
 
     def play(self, number: int, scene: Json) -> None:
         """Play one scene step by step."""
@@ -50,11 +67,15 @@ class Stage:
         for step in scene["steps"]:
             if "propose" in step:
                 outcome = self._propose(scene, step)
+            elif "worker" in step:
+                outcome = self._work(until=step["worker"] == "waits") or outcome
             elif "answer" in step:
                 outcome = self._answer(scene["call_id"], step["answer"]) or outcome
             else:
                 outcome = self._execute(scene["call_id"])
-        self.outcomes.append((scene["title"], outcome))
+        self.outcomes[scene["title"]] = outcome
+        if isinstance(checked := self.checked[scene["call_id"]], Deferred):
+            self.waiting[checked.record.decision_id] = scene["title"]
 
     def _propose(self, scene: Json, step: Json) -> str:
         arguments = ", ".join(f"{name}={value_text(value)}" for name, value in step["claims"].items())
@@ -115,11 +136,25 @@ class Stage:
             self._show(line(f"   refused, the bank was not called: {visible(why)}", "bad"))
         return execution.status if execution.status != "held" else "refused"
 
+    def _work(self, *, until: bool) -> str | None:
+        """Let the worker look what is due: once, or until something fired."""
+        self._show(_speaks("the worker looks", "what is due?"))
+        ends = time.monotonic() + PATIENCE_SECONDS
+        fired = self.worker.run_due()
+        while until and not any(each.what for each in fired) and time.monotonic() < ends:
+            time.sleep(0.1)
+            fired = self.worker.run_due()
+        for each in fired:
+            self._show(_became(each))
+            if each.status and each.row.decision_id in self.waiting:  # a run of an earlier scene
+                self.outcomes[self.waiting[each.row.decision_id]] = each.status
+        return next((each.status for each in fired if each.status), None)
+
     def epilogue(self) -> None:
         """Show what the bank holds in the end, and what still waits for a person."""
         entries = self.bank.read(SERVER, "ledger_list", {})["structuredContent"]["entries"]
         rows = [tuple(line(value_text(entry[name])) for name in LEDGER) for entry in entries]
-        outcomes = [(line(title), line(outcome, "strong")) for title, outcome in self.outcomes]
+        outcomes = [(line(title), line(outcome, "strong")) for title, outcome in self.outcomes.items()]
         open_ones = [checked for checked in self.checked.values() if isinstance(checked, Asking)]
         self._show(
             line(), line("What became of it", "strong"), line(), Table(("scene", "in the end"), tuple(outcomes)),
@@ -131,6 +166,21 @@ class Stage:
         self.screen.show(blocks)
 
 
+class Connection:
+    """How the worker reaches the bank when nobody is there."""
+
+    def __init__(self, bank: StdioServer) -> None:
+        self.tool = lambda server, name: bank.tool(name)  # noqa: ARG005  there is one server
+        self.call = bank.call
+
+
+def _became(fired: Fired) -> Line:
+    if fired.what == "fired":
+        return line(f"   it fired by itself, once: {fired.status}", "good")
+    return line(f"   {(fired.reason or 'nothing').replace('_', ' ')}: it waits on")
+
+
+PATIENCE_SECONDS = 10
 LEDGER = ("entry", "from_account", "to_account", "amount")
 
 
@@ -154,6 +204,7 @@ def main(screen: Screen, *, interactive: bool = False) -> None:
 
 def _gate(story: Json, bank: StdioServer, records: Path) -> Preflight:
     storage = open_storage(records)
+    rules = LiveRules(HERE / "rules.yaml")
     hooks = ShippedHooks(
         storage=storage,
         meanings=[Meaning(each["phrase"], SERVER, each["tool"]) for each in story["meanings"]],
@@ -162,5 +213,8 @@ def _gate(story: Json, bank: StdioServer, records: Path) -> Preflight:
             for name, each in story["measures"].items()
         },
         read_tool=bank.read,
+        rules=rules.current,
     )
-    return create_preflight(hooks=hooks, storage=storage, store_instruction=True)
+    return create_preflight(
+        hooks=hooks, storage=storage, rules=rules.current, read_tool=bank.read, store_instruction=True
+    )
