@@ -346,8 +346,11 @@ def test_a_function_that_returns_an_async_call_has_never_called() -> None:
     async def tool(call: ToolCall) -> None:
         called.append(call)
 
+    def begun(call: ToolCall) -> object:
+        return tool(call)
+
     made = gate()
-    ended = made.execute_if_ready(executable(made), lambda call: tool(call))
+    ended = made.execute_if_ready(executable(made), begun)
     assert isinstance(ended, Failed)
     assert "AsyncPreflight" in ended.error
     assert called == []
