@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,26 @@ def test_the_example_requests_come_out_as_they_say(shell: Shell, name: str) -> N
     ran = shell("rules", "test", EXAMPLES / name)
     assert ran.code == 0, ran.out + ran.err
     assert ran.out.endswith(" passed, 0 failed\n")
+
+
+def test_what_the_example_rules_measure_is_read_at_the_declared_server(shell: Shell) -> None:
+    cases = json.loads((EXAMPLES / "bank" / "tests" / "transfer.json").read_text(encoding="utf-8"))["cases"]
+    request = next(case["request"] for case in cases if case["expect"] == {"decision": "execute"})
+    del request["measured_data"]
+    asked = shell.folder / "request.json"
+    asked.write_text(json.dumps(request), encoding="utf-8")
+    bank = [str(ROOT / "examples" / "bank" / "server.py"), "--db", str(shell.folder / "bank.db")]
+    servers = shell.folder / "servers.json"
+    servers.write_text(json.dumps({"mcpServers": {"bank": {"command": sys.executable, "args": bank}}}), "utf-8")
+    check = ("--rules", EXAMPLES / "bank", "check", "--json", asked)
+    held = json.loads(shell(*check).out)["record"]
+    assert held["execution_decision"] == "hold"
+    assert "no connection was given" in {each["id"]: each for each in held["conditions"]}["enough_balance"]["note"]
+    ran = shell(*check, "--connections", servers)
+    assert ran.code == 0, ran.out + ran.err
+    decided = json.loads(ran.out)["record"]["decision_id"]
+    executed = shell("--rules", EXAMPLES / "bank", "execute", decided, "--server", shlex.join([sys.executable, *bank]))
+    assert executed.code == 0, executed.out + executed.err
 
 
 def test_the_example_request_of_the_page_comes_out_as_it_says(shell: Shell) -> None:

@@ -10,7 +10,7 @@ from preflight.api import Preflight
 from preflight.cli.checking import show
 from preflight.cli.codes import ASK_USER
 from preflight.cli.given import given_values, prompted_values
-from preflight.cli.opening import AsJson, Db, opened_to_read
+from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reached
 from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
 from preflight.errors import AnswerRefused
@@ -57,6 +57,7 @@ def answer(
     ] = None,
     person: Annotated[str | None, typer.Option("--person", metavar="NAME", help="Who answers.")] = None,
     channel: Channel = "terminal",
+    connections: Connections = None,
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
@@ -80,7 +81,7 @@ def answer(
     if channel == "script" and not person:
         message = "a script has to say who answers; add --person NAME"
         raise AnswerRefused(message)
-    with opened_to_read(db) as gate:
+    with reached(connections) as read_tool, opened_to_read(db, read_tool) as gate:
         stored = _stored(gate, question)
         said = given_values(stored, values or [], none or [])
         if not said and channel == "terminal":

@@ -8,7 +8,7 @@ import typer
 
 from preflight.api import Preflight
 from preflight.cli.codes import BY_DECISION
-from preflight.cli.opening import AsJson, Db, opened
+from preflight.cli.opening import AsJson, Connections, Db, opened, reached
 from preflight.cli.reading import read_bytes, read_object
 from preflight.cli.screen import Screen
 from preflight.errors import InvalidInput, StorageError
@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
 
 def check(
     request: Annotated[str, typer.Argument(metavar="REQUEST.json", help="A file with the request, `-` for input.")],
+    connections: Connections = None,
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
@@ -39,11 +40,12 @@ def check(
     Examples:
       preflight check request.json
       preflight check --json - < request.json
+      preflight --rules rules check request.json --connections servers.json
 
     Exit code: 0 execute, 10 ask_user, 11 hold, 12 deferred; 2 a malformed request, 3 the records failed.
     """
     body = read_bytes(request)
-    with opened(db) as gate:
+    with reached(connections) as read_tool, opened(db, read_tool) as gate:
         checked = decide(gate, request, body)
     show(checked, as_json=as_json)
 

@@ -11,7 +11,7 @@ import typer
 
 from preflight.api import Preflight
 from preflight.cli.codes import BY_STATUS
-from preflight.cli.opening import AsJson, Db, opened_to_read
+from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reached
 from preflight.cli.person import Channel, require_person, signed
 from preflight.cli.screen import Screen
 from preflight.errors import ConstructionError, InvalidInput
@@ -37,6 +37,7 @@ def execute(
     seconds: Annotated[
         float, typer.Option("--timeout", min=0.1, help="How long the server may take, in seconds.")
     ] = 60,
+    connections: Connections = None,
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
@@ -51,7 +52,7 @@ def execute(
 
     Exit code: 0 executed, 11 refused and nothing called, 20 the provider refused, 21 in doubt.
     """
-    with opened_to_read(db) as gate:
+    with reached(connections) as read_tool, opened_to_read(db, read_tool) as gate:
         execution = _executed(gate, decision, _command(server), seconds)
     if as_json:
         Screen().json(_shape(execution))

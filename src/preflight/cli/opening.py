@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from preflight.api import Preflight, create_preflight
+from preflight.deferral.connections import ServerFile
 from preflight.errors import InvalidInput, StorageError
 from preflight.measuring import ReadTool
 from preflight.model.request import Scope
@@ -22,6 +23,16 @@ RULES = "PREFLIGHT_RULES"
 Db = Annotated[
     str | None,
     typer.Option("--db", envvar="PREFLIGHT_DB", metavar="FILE", help="The record database.", show_default=False),
+]
+Connections = Annotated[
+    str | None,
+    typer.Option(
+        "--connections",
+        envvar="PREFLIGHT_CONNECTIONS",
+        metavar="FILE",
+        help='Where rules measure: `{"mcpServers": {NAME: {"command": …}}}`.',
+        show_default=False,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 User = Annotated[
@@ -50,13 +61,23 @@ def opened(db: str | None, read_tool: ReadTool | None = None) -> Iterator[Prefli
 
 
 @contextmanager
-def opened_to_read(db: str | None) -> Iterator[Preflight]:
+def reached(connections: str | None) -> Iterator[ReadTool | None]:
+    """Give the way to the servers at which rules measure; they start when they are first needed."""
+    if connections is None:
+        yield None
+        return
+    with ServerFile(connections) as servers:
+        yield servers.read
+
+
+@contextmanager
+def opened_to_read(db: str | None, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
     """Open the gate over an existing database; a wrong path is an error, and no empty file is made of it."""
     path = database(db)
     exists = path == ":memory:" or "://" in path or Path(path).expanduser().exists()
     if not exists and db:
         raise InvalidInput("db", f"there is no file `{path}`", "check the path; `preflight check` makes a new one")
-    with _gate(path if exists else ":memory:") as gate:
+    with _gate(path if exists else ":memory:", read_tool) as gate:
         yield gate
 
 

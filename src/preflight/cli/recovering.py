@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from preflight.cli.opening import AsJson, Db, opened_to_read
+from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reached
 from preflight.cli.screen import Screen
 from preflight.recovery import GRACE_SECONDS, Recovered
 from preflight.render.public import public
@@ -25,6 +25,7 @@ def recover(
         float,
         typer.Option("--grace", metavar="SECONDS", min=0, help="Leave younger starts alone: they may be under way."),
     ] = GRACE_SECONDS,
+    connections: Connections = None,
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
@@ -37,7 +38,7 @@ def recover(
     Example:
       PREFLIGHT_RULES=rules.yaml preflight recover
     """
-    with opened_to_read(db) as gate:
+    with reached(connections) as read_tool, opened_to_read(db, read_tool) as gate:
         found = gate.recover(grace)
     if as_json:
         Screen().json([_shape(each) for each in found])
