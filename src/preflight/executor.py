@@ -253,12 +253,12 @@ class Executor:
     def _lost(self, record: Record, passed: list[str]) -> Refused:
         if passed:
             return Refused("limit_reached", f"limit `{passed[0]}` is reached; check the call again", record)
+        if (started := self._started_before(record)) is not None:
+            return started
         if record.trigger is not None and self._is_over(record):
-            return Refused(
-                "occurrence_over", f"`{record.decision_id}` fires no more: started, cancelled or moved", record
-            )
-        busy = Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
-        return self._started_before(record) or busy
+            why = f"`{record.decision_id}` fires no more: its occurrence was started, cancelled or moved"
+            return Refused("occurrence_over", why, record)
+        return Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
 
     def _is_over(self, record: Record) -> bool:
         """Whether the occurrence that a run was fired by cannot start any more (R-83)."""

@@ -9,7 +9,6 @@ import msgspec
 from preflight.hooks.protocol import Hook
 from preflight.model.decision import Decision
 from preflight.model.deferral import Deferral
-from preflight.model.json_value import is_object
 from preflight.model.record import Record
 from preflight.model.request import Request
 from preflight.model.trigger import When
@@ -101,6 +100,5 @@ def waiting(record: Record) -> Deferral:
 def deferred_request(record: Record) -> dict[str, object]:
     """Return the request that a deferred record keeps, without the clock it was made at; its secrets must be open."""
     request = record.request
-    if not is_object(request) and not isinstance(request, dict):
-        return {}
+    assert isinstance(request, Mapping)  # noqa: S101  whatever waits for a trigger keeps its request
     return {name: value for name, value in request.items() if name != "now"}

@@ -52,7 +52,7 @@ def test_a_tool_that_cannot_be_read_is_held(shell: Shell) -> None:
 
 def test_a_call_for_later_is_deferred(shell: Shell) -> None:
     shell.learn("send won", "bank/transfer")
-    given = {**complete(), "instruction": [{"text": "send 500,000 won to 3520198845 tomorrow", "trust": "user"}]}
+    given = {**complete(), "instruction": [{"text": "send 500,000 won to 3520198845 tomorrow at 9am", "trust": "user"}]}
     ran = shell("check", shell.request("r.json", given))
     assert ran.code == 12
     assert ran.out.startswith("deferred (waits for its trigger)")

@@ -33,7 +33,7 @@ from preflight.render.visible import visible
 
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who asks for it; it is noted.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id that `preflight deferred list` shows.")]
-deferred = typer.Typer(name="deferred", help="See, cancel, move and hasten deferred runs.", no_args_is_help=True)
+deferred = typer.Typer(name="deferred", help="See and change deferred runs.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -117,7 +117,10 @@ def move(
 
 
 def run_now(deferral: Id, by: By, channel: Channel = "terminal", as_json: AsJson = False, db: Db = None) -> None:
-    """Have a deferred run fire at the worker's next look: everything is checked then, as at its own time."""
+    """Fire a deferred run at the worker's next look.
+
+    Everything is checked then, as at its own time.
+    """
     require_person(channel)
     with opened_to_read(db) as gate:
         row = DeferredRuns(gate).run_now(deferral, by=signed(by, channel))
@@ -125,9 +128,9 @@ def run_now(deferral: Id, by: By, channel: Channel = "terminal", as_json: AsJson
 
 
 def resume(deferral: Id, by: By, channel: Channel = "terminal", as_json: AsJson = False, db: Db = None) -> None:
-    """Have a held run tried again at the worker's next look, from the beginning.
+    """Try a held run again at the worker's next look.
 
-    Nothing that was found before counts: schema, rules, settings and measurements are fetched anew.
+    It begins anew, and nothing that was found before counts: schema, rules, settings and measurements are fetched anew.
     """
     require_person(channel)
     with opened_to_read(db) as gate:
@@ -146,7 +149,7 @@ def event(
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
-    """Report that something happened: runs that wait for it are due.
+    """Report an event that deferred runs may wait for.
 
     Whoever may answer questions may report events: a person at a terminal, or a script that was allowed to.
 
@@ -186,10 +189,11 @@ def worker(
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
-    """Fire deferred runs when they are due; any number of workers may share a database.
+    """Fire deferred runs when they are due.
 
-    At its time the whole path runs again, with the tool as its server lists it now, the rules and measurements of
-    now. What cannot run is held or skipped, and questions wait for `preflight answer`: the worker does not.
+    Any number of workers may share a database. At its time the whole path runs again, with the tool as its server
+    lists it now, the rules and measurements of now. What cannot run is held or skipped, and questions wait for
+    `preflight answer`: the worker does not.
 
     \b
     Examples:

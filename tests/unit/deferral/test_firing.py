@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from preflight import Asking, Executable, ProviderError
+from preflight import Asking, Executable, ProviderError, Refused
 from preflight.deferral.connections import Callables
 from preflight.deferral.worker import Worker
 from preflight.errors import ConstructionError
@@ -154,7 +154,9 @@ def test_a_required_field_that_is_new_is_asked_for_and_the_late_answer_runs_it(b
     assert bank.at(3 * DAY) == []
     answered = bank.gate.answer(question.question_id, {"memo": "rent"}, person="u1")
     assert isinstance(answered, Executable)
-    assert bank.gate.execute_if_ready(answered, bank.transfer).status == "held"  # only the worker starts it
+    refused = bank.gate.execute_if_ready(answered, bank.transfer)
+    assert isinstance(refused, Refused)
+    assert refused.code == "occurrence_over"  # only the worker starts it
     assert bank.at(3 * DAY + HOUR) == [("fired", None, "executed")]
     assert bank.calls == [{"amount": 100, "to": "Bob", "memo": "rent"}]
     assert ("resumed", "answered") in bank.noted(name)
