@@ -28,6 +28,7 @@ from preflight.mcp.turns import Turns
 from preflight.mcp.upstream import Progress
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
+from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.rules import Effect
 from preflight.ports import Words
@@ -153,13 +154,11 @@ class Gating:
         return Ready(checked, proposed) if isinstance(checked, Executable) else texts.blocked(checked)
 
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed | Object:
-        join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
-        segments = await anyio.to_thread.run_sync(self._words.segments, join)
-        words = _digest([[s.text, s.trust, s.request] for s in segments])
         base = _digest([self._who.session, listed.server.name, listed.name, arguments])
+        join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
+        segments, call_id, ended = await anyio.to_thread.run_sync(self._looked_up, join, base)
+        words = _digest([[s.text, s.trust, s.request] for s in segments])
         effect = self.effect(listed)
-        scope = Scope(self._who.tenant, self._who.session)
-        call_id, ended = await anyio.to_thread.run_sync(self._calls.current, scope, base)
         if ended is not None and segments and effect == "irreversible" and self._calls.words_of(base) == words:
             return texts.again(ended)
         request = {
@@ -171,6 +170,11 @@ class Gating:
         if self._who.zone is not None:
             request["zone"] = self._who.zone
         return Proposed(listed, arguments, request, effect, base, words)
+
+    def _looked_up(self, join: Mapping[str, str], base: str) -> tuple[tuple[Segment, ...], str, Record | None]:
+        """Return the user's words, which run of the call this is, and the run before, if it ended."""
+        segments = self._words.segments(join)
+        return segments, *self._calls.current(Scope(self._who.tenant, self._who.session), base)
 
     async def _after_state(self, client: Inbound, proposed: Proposed, ends: float) -> Checked | None:
         """Take the answer that a modern client came back with; None where there is none, or it was given before."""

@@ -1,0 +1,61 @@
+"""Official MCP servers, each installed in an environment of its own the first time it is needed.
+
+They lie in the user's cache folder, or where `PREFLIGHT_TEST_SERVERS` says, and are used from there afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(os.environ.get("PREFLIGHT_TEST_SERVERS") or "~/.cache/preflight-test-servers").expanduser()
+SECONDS = 300
+NPM = {
+    "everything": "@modelcontextprotocol/server-everything@2026.8.31",
+    "filesystem": "@modelcontextprotocol/server-filesystem",
+    "memory": "@modelcontextprotocol/server-memory",
+}
+PYPI = {
+    "git": ["mcp-server-git"],
+    "time": ["mcp-server-time"],
+    "sqlite": ["mcp-server-sqlite", "mcp<2"],  # it does not say that it needs the older package
+}
+
+
+def command_of(name: str) -> list[str]:
+    """Return the command of a server, installing it where it is missing; skips the test where it cannot be."""
+    try:
+        return _npm(name) if name in NPM else _pypi(name)
+    except (OSError, subprocess.SubprocessError) as fault:
+        said = getattr(fault, "stderr", None) or str(fault)
+        pytest.skip(f"`{name}` cannot be installed here: {str(said).strip()[-300:]}")
+
+
+def _npm(name: str) -> list[str]:
+    folder = FOLDER / "npm"
+    program = folder / "node_modules" / ".bin" / f"mcp-server-{name}"
+    if not program.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            raise OSError("npm is not installed")
+        folder.mkdir(parents=True, exist_ok=True)
+        _run([npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), NPM[name]])
+    return [str(program)]
+
+
+def _pypi(name: str) -> list[str]:
+    folder = FOLDER / name
+    program = folder / "bin" / f"mcp-server-{name}"
+    if not program.exists():
+        _run([sys.executable, "-m", "venv", "--clear", str(folder)])
+        _run([str(folder / "bin" / "python"), "-m", "pip", "install", "-qq", *PYPI[name]])
+    return [str(program)]
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=SECONDS)
