@@ -67,8 +67,8 @@ COMPILE = $(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3
 lock: $(VENV)/run ## resolve the dependencies anew from pyproject.toml
 	$(BIN)/python -m venv --clear $(VENV)-lock
 	PIP_CONSTRAINT=/dev/null $(VENV)-lock/bin/python -m pip --disable-pip-version-check -qq install --require-hashes -r requirements/lock.txt
-	$(COMPILE) pyproject.toml --extra mcp --group build -o requirements/run.txt
-	$(COMPILE) pyproject.toml --extra mcp --group build --group dev --constraint requirements/run.txt -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra mcp --extra proxy --group build -o requirements/run.txt
+	$(COMPILE) pyproject.toml --extra mcp --extra proxy --group build --group dev --constraint requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --group lock -o requirements/lock.txt
 	rm -rf $(VENV)-lock
 

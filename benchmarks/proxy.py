@@ -116,7 +116,7 @@ async def in_flight(folder: Path, count: int) -> tuple[int, float]:
     command = proxy(folder / "http.db", RULES, everything())
     at = command.index("proxy") + 1
     environment = {**os.environ, "PREFLIGHT_PROXY_TOKEN": "benchmark"}
-    served = subprocess.Popen(
+    served = subprocess.Popen(  # noqa: ASYNC220  nothing else runs meanwhile
         [*command[:at], "--http", ":0", *command[at:]], stderr=subprocess.PIPE, text=True, env=environment
     )
     try:

@@ -82,7 +82,8 @@ def proxy(
         from preflight.mcp.gating import Who
         from preflight.mcp.serving import Assembled, Setting, run
     except ImportError as absent:
-        raise ConstructionError(str(absent)) from absent
+        told = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[proxy]'"
+        raise ConstructionError(told) from absent
     with opened(db) as gate:
         setting = Setting(
             servers=configs,
