@@ -38,7 +38,7 @@ def hosts_with_hooks(project: Path) -> list[str]:
 
 
 def words_arrive(path: str | None = None, *, now: float | None = None) -> str:
-    """Say whether what users say in a host reaches the gate, and counts; without, source `instruction` is dead there."""
+    """Say whether what users say in a host reaches the gate and counts; without, source `instruction` is dead there."""
     dead = "calls that come from hosts have no words to stand on, so every value is asked for"
     try:
         store = Store(path, create=False)
