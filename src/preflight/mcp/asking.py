@@ -122,6 +122,8 @@ class Asking:
             left = seconds - (asked - began)
             said = await self._first(client, question, params, left)
             outcome = await self.heard(client, question, said, time.monotonic() - asked, left)
+            if params.get("mode") == "url" and isinstance(outcome, Answered):
+                await client.notify("notifications/elicitation/complete", {"elicitationId": question.question_id})
             if not isinstance(outcome, Refill):
                 return outcome
             params = {**params, "message": f"{outcome.why}\n{visible(question.message)}"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 _SECRET: Final = re.compile(
-    r"pass ?(word|wort|phrase|code)|\bsecret|\bcredential|api ?key|(access|bearer|refresh|auth|api) ?token|private ?key"
+    r"pass ?(word|wort|phrase|code)|\bsecrets?\b|\bcredentials?\b|api ?key|(access|bearer|refresh|auth|api) ?token|private ?key"
     r"|\bcv[vc]2?\b|\bpin\b|security ?code|\bt?otp\b|one ?time ?(code|pass)|비밀번호|パスワード|密码|密碼",
     re.IGNORECASE,
 )
@@ -24,8 +24,8 @@ def pries(method: str, params: Mapping[str, Any]) -> str | None:
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     for name, field in (properties if isinstance(properties, Mapping) else {}).items():
         given = field if isinstance(field, Mapping) else {}
-        texts = (_spaced(str(name)), str(given.get("title", "")), str(given.get("format", "")))
-        if any(_SECRET.search(text) for text in texts):
+        texts = (str(name), str(given.get("title", "")), str(given.get("format", "")))
+        if any(_SECRET.search(_spaced(text)) for text in texts):
             return str(name)
     return None
 

@@ -1,0 +1,215 @@
+"""The proxy's parts by themselves: forms, pages' fields, lines, seals, what pries, which call is which."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from preflight.errors import AnswerRefused, InvalidInput
+from preflight.mcp import eras
+from preflight.mcp.config import of_command, of_file
+from preflight.mcp.fields import answers_in, fields_of
+from preflight.mcp.form import answers_of, form_of
+from preflight.mcp.http import address_of
+from preflight.mcp.lines import Lines, Oversized
+from preflight.mcp.pairing import Pairing
+from preflight.mcp.prying import pries
+from preflight.mcp.sdk import MCPError
+from preflight.mcp.sealing import Sealing
+from preflight.model.question import AskedItem, AskedSlot, Question
+from preflight.model.request import Scope
+
+KINDS: dict[str, Any] = {
+    "text": {"type": "string", "minLength": 2, "pattern": "^a", "format": "uuid", "default": "ab"},
+    "mail": {"type": "string", "format": "email"},
+    "whole": {"type": "integer", "minimum": 1, "exclusiveMaximum": 9},
+    "part": {"type": "number"},
+    "yes": {"type": "boolean"},
+    "one": {"enum": ["a", "b"]},
+    "some": {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1},
+    "recipient/iban": {"type": ["string", "null"]},
+}
+
+
+def question(*slots: AskedSlot, **more: Any) -> Question:
+    given: dict[str, Any] = {
+        "question_id": "q", "kind": "value", "decision_id": "d", "scope": Scope(), "user_id": "u", "message": "Say.",
+        "created_at": "2026-11-30T00:00:00+00:00", "expires_at": "2026-12-07T00:00:00+00:00", "slots": slots, **more,
+    }  # fmt: skip
+    return Question(**given)
+
+
+def test_a_form_holds_what_forms_can_hold_and_fills_nothing_in() -> None:
+    form = form_of(question(*[AskedSlot(name, schema, nullable="/" in name) for name, schema in KINDS.items()]))
+    assert form is not None
+    fields = form["properties"]
+    assert fields["text"]["minLength"] == 2
+    assert "matching `^a`" in fields["text"]["description"]
+    assert fields["mail"]["format"] == "email"
+    assert fields["whole"] == fields["whole"] | {"type": "integer", "minimum": 1}
+    assert "less than 9" in fields["whole"]["description"]
+    assert fields["some"]["items"] == {"type": "string", "enum": ["a", "b"]}
+    assert fields["recipient/iban"]["type"] == "string"
+    assert fields["recipient/iban (there is none)"]["type"] == "boolean"
+    assert form["required"] == [name for name in KINDS if "/" not in name]
+    assert not any(key in field for field in fields.values() for key in ("default", "pattern", "exclusiveMaximum"))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"}, {"type": "array", "items": {"type": "string"}}, {}, True, {"type": ["string", "integer"]},
+        {"enum": [1, 2]}, {"const": "x", "type": "string"}, {"anyOf": [{"type": "string"}, {"type": "object"}]},
+    ],
+)  # fmt: skip
+def test_what_a_form_cannot_hold_makes_no_form_at_all(schema: object) -> None:
+    assert form_of(question(AskedSlot("text", KINDS["text"]), AskedSlot("odd", schema))) is None
+
+
+def test_no_form_is_empty_or_about_secrets() -> None:
+    assert form_of(question()) is None
+    assert form_of(question(AskedSlot("text", KINDS["text"]), private=True)) is None
+
+
+def test_an_unticked_box_and_an_empty_field_say_nothing() -> None:
+    asked = question(
+        AskedSlot("memo", {"type": "string"}, nullable=True), AskedSlot("body", {}, shown="hi", confirm="confirm/body"),
+        items=(AskedItem("sure", "Are you?"),),
+    )  # fmt: skip
+    content = {"memo": "", "memo (there is none)": True, "confirm/body": True, "sure": False, "stray": 1}
+    assert answers_of(asked, content) == {"memo": None, "confirm/body": True, "stray": 1}
+    assert answers_of(asked, {"memo": "x", "memo (there is none)": True}) == {"memo": "x"}
+    assert answers_of(asked, None) == {}
+    assert answers_of(asked, {"sure": "yes"}) == {"sure": "yes"}  # refused where answers are checked
+
+
+def test_fields_of_a_page_take_every_kind() -> None:
+    schemas = {**KINDS, "list": {"type": "array", "items": {"type": "integer"}}, "a b\x00": {"type": "integer"}}
+    asked = question(*[AskedSlot(name, schema, nullable=name == "part") for name, schema in schemas.items()])
+    kinds = [field.kind for field in fields_of(asked, {})]
+    assert kinds == ["text", "text", "text", "text", "select", "select", "lines", "text", "lines", "text"]
+    typed = {"s0": "abc", "s2": "5", "n3": "true", "s4": "true", "s5": "b", "s6": '["a"]', "s8": "[1, 2]", "s9": "7"}
+    answers = answers_in(asked, typed)
+    assert answers == {
+        "text": "abc", "whole": 5, "part": None, "yes": True, "one": "b", "some": ["a"], "list": [1, 2], "a b\x00": 7,
+    }  # fmt: skip
+    with pytest.raises(AnswerRefused, match="`whole` does not fit"):
+        answers_in(asked, {"s2": "five"})
+
+
+def test_fields_of_a_private_question_are_never_filled_in_again() -> None:
+    (field,) = fields_of(question(AskedSlot("key", {"type": "string"}), private=True), {"s0": "typed before"})
+    assert (field.kind, field.typed) == ("password", "")
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1_000])
+def test_lines_come_whole_however_they_arrive(size: int) -> None:
+    data = b'{"id": 1}\n\n{"id": 2, "x": "' + b"y" * 50 + b'"}\n'
+    lines = Lines(1_000)
+    found = [line for at in range(0, len(data), size) for line in lines.feed(data[at : at + size])]
+    assert found == data.split(b"\n")[:-1]
+
+
+@pytest.mark.parametrize(("line", "identifier"), [
+    (b'{"jsonrpc":"2.0","id":7,"result":"' + b"x" * 9_000 + b'"}', 7),
+    (b'{"result":"' + b"x" * 9_000 + b'","id":"seven"}', "seven"),
+    (b'{"result":"' + b"x" * 9_000 + b'"}', None),
+])  # fmt: skip
+def test_of_a_line_that_is_too_long_the_id_is_found(line: bytes, identifier: object) -> None:
+    lines = Lines(5_000)
+    data = line + b"\nnext\n"
+    found = [each for at in range(0, len(data), 700) for each in lines.feed(data[at : at + 700])]
+    assert isinstance(found[0], Oversized)
+    assert found[0].id == identifier
+    assert found[1:] == [b"next"]
+
+
+def test_a_state_is_good_for_its_own_call_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    sealing, call = Sealing(), {"name": "write", "arguments": {"line": "a"}}
+    token = sealing.seal(call, {"held": "x"})
+    assert sealing.opened({**call, "requestState": token}) == {"held": "x"}
+    assert sealing.opened(call) is None
+    assert sealing.opened({**call, "requestState": "the server's own"}) is None
+    for params in ({**call, "name": "other"}, {**call, "arguments": {}}):
+        with pytest.raises(MCPError, match="belongs to another call"):
+            sealing.opened({**params, "requestState": token})
+    with pytest.raises(MCPError, match="not made here"):
+        Sealing().opened({**call, "requestState": token})
+    monkeypatch.setattr(time, "time", lambda: 1e12)
+    with pytest.raises(MCPError, match="too old"):
+        sealing.opened({**call, "requestState": token})
+
+
+def test_codes_hold_for_a_while_and_guessing_ends_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairing, now = Pairing(b"k" * 32), 1_000_000.0
+    monkeypatch.setattr(time, "time", lambda: now)
+    code = pairing.code()
+    assert pairing.takes(f" {code[:5]} {code[5:]} ")
+    assert not Pairing(b"l" * 32).takes(code)
+    for _ in range(10):
+        assert not pairing.takes("0000000000")
+    assert not pairing.takes(code)
+    now += 600
+    assert pairing.takes(pairing.code())
+    now += 1_200
+    assert not pairing.takes(code)
+    assert pairing.knows(pairing.cookie())
+    assert not pairing.knows(None)
+
+
+@pytest.mark.parametrize(
+    "name", ["apiKey", "api_key", "Password", "user.pass-phrase", "pin", "access-token", "otp", "비밀번호"]
+)
+def test_forms_that_pry_are_known(name: str) -> None:
+    assert pries("elicitation/create", {"requestedSchema": {"properties": {name: {"type": "string"}}}}) == name
+    titled = {"requestedSchema": {"properties": {"x": {"title": name}}}}
+    assert pries("elicitation/create", titled) == "x"
+    assert pries("elicitation/create", {**titled, "mode": "url"}) is None
+
+
+@pytest.mark.parametrize("name", ["colour", "spin", "page", "secretary", "tokens", "passenger", "compass"])
+def test_forms_that_do_not_pry_are_shown(name: str) -> None:
+    assert pries("elicitation/create", {"requestedSchema": {"properties": {name: {}}}}) is None
+
+
+def test_what_belongs_to_one_connection_stays_there() -> None:
+    meta = {f"{eras.ENVELOPE}protocolVersion": "x", "progressToken": 1, "traceparent": "t"}
+    params = {"name": "n", "_meta": meta, "requestState": "s", "inputResponses": {}}
+    assert eras.bare_params(params) == {"name": "n", "_meta": {"traceparent": "t"}}
+    assert eras.bare_params({"_meta": {"progressToken": 1}}) == {}
+
+
+def test_servers_are_read_from_a_clients_file(tmp_path: Any) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(
+        '{"mcpServers": {"a": {"command": "x", "args": ["y"], "env": {"K": "v"}}, "b": {"url": "http://h"}}}'
+    )
+    first, second = of_file(path, {"PATH": "/bin", "SECRET": "s"})
+    assert (first.command, first.environment) == (("x", "y"), {"PATH": "/bin", "K": "v"})
+    assert second.url == "http://h"
+    for text in (
+        "[]",
+        "{}",
+        '{"mcpServers": {"a": 1}}',
+        '{"mcpServers": {"a": {}}}',
+        '{"mcpServers": {"a": {"command": "x", "args": [1]}}}',
+        "{",
+    ):
+        path.write_text(text)
+        with pytest.raises(InvalidInput):
+            of_file(path, {})
+
+
+def test_a_server_gets_nothing_of_ours() -> None:
+    given = {"PATH": "/bin", "API_KEY": "k", "PREFLIGHT_KEYS": "s", "VIRTUAL_ENV": "v", "PYTHONPATH": "p"}
+    assert of_command("n", ("x",), given).environment == {"PATH": "/bin", "API_KEY": "k"}
+
+
+def test_addresses() -> None:
+    assert address_of(":8931") == ("127.0.0.1", 8931)
+    assert address_of("[::1]:0") == ("::1", 0)
+    for text in ("8931", ":x", ":70000", "host:"):
+        with pytest.raises(InvalidInput):
+            address_of(text)

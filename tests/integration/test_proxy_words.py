@@ -1,0 +1,88 @@
+"""With the user's words at hand, a call that they cover runs without a question, and runs once for them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from preflight.hosts.store import Said, Session, Store
+from tests.integration.test_proxy_asks import DECISION, RENT, WORDS, ledger, states
+from tests.integration.wire import BANK_RULES, Wire, bank, connected, proxy, said
+
+SESSION = "the session of the test"
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def say(folder: Path, text: str, trust: str = "user") -> None:
+    store = Store(str(folder / "words.db"))
+    store.say(Said(session=Session("claude-code", SESSION), text=text, trust=trust))
+    store.close()
+
+
+@asynccontextmanager
+async def at_bank(folder: Path, era: str = "handshake") -> AsyncIterator[Wire]:
+    environment = {"PREFLIGHT_WORDS": str(folder / "words.db"), "CLAUDE_CODE_SESSION_ID": SESSION}
+    command = proxy(folder / "records.db", BANK_RULES, bank(folder), name="bank")
+    async with connected(command, environment=environment, era=era) as wire:
+        yield wire
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_what_the_user_said_runs_without_a_question(tmp_path: Path, era: str) -> None:
+    say(tmp_path, WORDS)
+    async with at_bank(tmp_path, era) as wire:
+        response = await wire.call("transfer", RENT)
+        entries = await ledger(wire)
+    assert response["result"]["structuredContent"]["amount"] == 500_000
+    assert len(entries) == 1
+    assert states(tmp_path)[:3] == ["execute", "executing", "executed"] or "ask_user" not in states(tmp_path)
+
+
+async def test_what_somebody_else_wrote_grounds_nothing(tmp_path: Path) -> None:
+    say(tmp_path, WORDS, trust="untrusted")
+    async with at_bank(tmp_path) as wire:
+        assert "Nothing was called" in said(await wire.call("transfer", RENT))
+        assert await ledger(wire) == []
+
+
+async def test_a_value_that_the_user_did_not_say_is_asked_for_and_not_shown(tmp_path: Path) -> None:
+    say(tmp_path, WORDS)
+    async with at_bank(tmp_path) as wire:
+        response = await wire.call("transfer", {**RENT, "to_account": "9988776655"})
+        assert await ledger(wire) == []
+    assert "`to_account`" in said(response)
+    assert "9988776655" not in said(response)
+    assert "3520198845" not in said(response)
+
+
+async def test_the_same_words_pay_once_and_new_words_again(tmp_path: Path) -> None:
+    say(tmp_path, WORDS)
+    async with at_bank(tmp_path) as wire:
+        first = await wire.call("transfer", RENT)
+        again = await wire.call("transfer", RENT)
+        assert len(await ledger(wire)) == 1
+        say(tmp_path, f"please {WORDS}")
+        third = await wire.call("transfer", RENT)
+        assert len(await ledger(wire)) == 2
+    assert said(again).startswith("Not called again")
+    assert again["result"]["isError"] is True
+    assert first["result"]["_meta"][DECISION] != third["result"]["_meta"][DECISION]
+
+
+async def test_what_the_server_refuses_is_its_own_result(tmp_path: Path) -> None:
+    words = "send 1,900,000 won from 3520198845 to 1102534471"
+    say(tmp_path, words)
+    call = {"from_account": "3520198845", "to_account": "1102534471", "amount": 1_900_000}
+    async with at_bank(tmp_path) as wire:
+        response = await wire.call("transfer", call)
+    assert said(response) == "Held, nothing was called: condition `enough_balance` does not hold."
+    assert states(tmp_path) == ["hold"]
