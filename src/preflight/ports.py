@@ -172,8 +172,13 @@ class Scheduling(Protocol):
         """Return the rows that wait for an event of this name, oldest first."""
         ...
 
-    def lease(self, now: str, until: str, limit: int, only: str | None = None) -> list[Deferral]:
-        """Hold waiting rows that are due and that nobody holds until `until`; return them, the longest due first."""
+    def lease(
+        self, now: str, until: str, limit: int, only: str | None = None, tenant: str | None = None
+    ) -> list[Deferral]:
+        """Hold waiting rows that are due and that nobody holds until `until`; return them, the longest due first.
+
+        `only` names one row, `tenant` those of one tenant.
+        """
         ...
 
     def release(self, deferral_id: str, until: str) -> None:

@@ -161,7 +161,8 @@ def _replays(state: FieldState, record: Record) -> bool:
     segments = record.instruction
     if segments is not UNSET and segments:
         place = located_from(state.evidence, freeze(state.value, state.name))
-        context = Context(now=state.resolved_at or None)
+        said_at = record.trigger.get("said_at") if isinstance(record.trigger, Mapping) else None
+        context = Context(now=said_at or state.resolved_at or None)
         return support(segments, place, {}, context, name=state.name) is not None
     words = state.evidence.matched_text  # the sentence was not stored: its cut-out must say it by itself
     place = Located(state.value, 0, 0, len(words))

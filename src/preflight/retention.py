@@ -3,8 +3,8 @@
 A decision goes with all steps of its execution, its question and its answers. What stays is its place, its ids
 and its digest: the chain and the tree remain whole, and a head that was exported before still fits.
 
-Never removed: what is not finished, a deferred run, a question that is still open, and the newest record under
-each key, to which the next one will chain.
+Never removed: what is not finished, a deferred run that is not known to be over, a question that is still open, and
+the newest record under each key, to which the next one will chain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from preflight.clock import iso, seconds_of
 from preflight.core import lifecycle
 from preflight.errors import InvalidInput, StorageError
 from preflight.model.record import UNKEYED, RecordState
-from preflight.ports import Burying, Clock, Grave, RawRecord, Storage
+from preflight.ports import Burying, Clock, Grave, RawRecord, Scheduling, Storage
 
 BATCH = 1_000
 """Records of one tombstone: each is one transaction."""
@@ -135,9 +135,13 @@ def _due(retention: Retention, storage: Storage, now: float) -> Iterator[_Chain]
             chains.setdefault(raw.decision_id, _Chain()).add(raw)
     still_open = {question.question_id for question in storage.open_questions(None, iso(now))}
     heads = set(newest.values())
+    rows = storage.deferrals(None, ("waiting", "held")) if isinstance(storage, Scheduling) else ()
+    waiting = frozenset(row.decision_id for row in rows)
     for chain in chains.values():
         keep = retention.of(chain.rows[0].action_key)
-        if keep is None or now - chain.seconds < keep or not _ended(chain.last) or chain.question_id in still_open:
+        if keep is None or now - chain.seconds < keep or chain.question_id in still_open:
+            continue
+        if not (_ended(chain.last) or _fires_no_more(chain, storage, waiting)):
             continue
         if heads.isdisjoint(row.seq for row in chain.rows):
             yield chain
@@ -146,6 +150,14 @@ def _due(retention: Retention, storage: Storage, now: float) -> Iterator[_Chain]
 def _ended(state: RecordState | str) -> bool:
     """Whether nothing more happens to a decision: it is refused, or its execution is over."""
     return state != "deferred" and not lifecycle.unfinished(state)  # type: ignore[arg-type]
+
+
+def _fires_no_more(chain: _Chain, storage: Storage, waiting: frozenset[str]) -> bool:
+    """Whether a deferred run is over: its row says so, and no occurrence of it is held apart (R-82)."""
+    decision_id = chain.rows[0].decision_id
+    if decision_id in waiting or not isinstance(storage, Scheduling):
+        return False
+    return storage.deferral(decision_id) is not None
 
 
 def _batches(chains: Iterable[_Chain]) -> Iterator[list[_Chain]]:

@@ -15,6 +15,7 @@ from preflight.model.record import UNKEYED
 from preflight.ports import Grave, Query
 from preflight.retention import Removed, Retention, apply, graves
 from preflight.signing import HmacKey, Keyring
+from preflight.storage.contract_deferral import later, note, row
 from preflight.storage.postgres import PostgresStorage
 from preflight.storage.sqlite import SqliteStorage
 from preflight.testing import (
@@ -165,6 +166,22 @@ def test_what_is_not_over_is_kept(storage: Any, kept: Callable[[Any], None]) -> 
     decide(storage, "last", 0)
     assert apply(Retention(keyed=DAY), storage, RING, FakeClock()).records == 0
     assert "x" in left(storage)
+
+
+def test_a_deferred_run_is_kept_until_it_is_over(storage: Any) -> None:
+    #
+    for name in ("x", "y"):
+        record = sample_decision(name, "deferred", timestamp=at(90), action_key="a")
+        storage.defer(record, row(name), signer=RING)
+    decide(storage, "last", 0)
+    apart = row("x@1", decision_id="x", state="held")
+    storage.change(later(row("x"), state="done"), note("x"), apart=apart)
+    storage.change(later(row("y"), state="cancelled"), note("y"))
+    assert apply(Retention(keyed=DAY), storage, RING, FakeClock()).records == 1
+    assert left(storage) == ["x", "last"]
+    storage.change(later(apart, state="done"), note("x@1"))
+    assert apply(Retention(keyed=DAY), storage, RING, FakeClock()).records == 1
+    assert left(storage) == ["last"]
 
 
 def test_a_question_and_its_answer_go_with_their_record(storage: Any) -> None:

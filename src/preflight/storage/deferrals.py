@@ -49,6 +49,7 @@ UPDATE deferral SET lease = :until WHERE deferral_id IN (
     SELECT deferral_id FROM deferral
     WHERE state = 'waiting' AND due <= :now AND lease <= :now
       AND (CAST(:only AS TEXT) IS NULL OR deferral_id = :only)
+      AND (CAST(:tenant AS TEXT) IS NULL OR tenant = :tenant)
     ORDER BY due LIMIT :most
 ) RETURNING body
 """
@@ -97,9 +98,12 @@ class SqlDeferrals(ABC):
         """Return the rows that wait for an event of this name, oldest first."""
         return self._rows(_AWAITING, {"event": event})
 
-    def lease(self, now: str, until: str, limit: int, only: str | None = None) -> list[Deferral]:
+    def lease(
+        self, now: str, until: str, limit: int, only: str | None = None, tenant: str | None = None
+    ) -> list[Deferral]:
         """Return waiting rows that are due and that nobody holds, and hold them until `until`."""
-        wanted = {"now": instant(now, "now"), "until": instant(until, "until"), "most": limit, "only": only}
+        times = {"now": instant(now, "now"), "until": instant(until, "until")}
+        wanted = {**times, "most": limit, "only": only, "tenant": tenant}
         found = [codec.decode_deferral(body) for (body,) in self._run(self._lease_statement(), wanted, durable=False)]
         return sorted(found, key=lambda row: row.due)
 

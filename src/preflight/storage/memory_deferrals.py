@@ -89,7 +89,9 @@ class MemoryDeferrals(ABC):
         """Return the rows that wait for an event of this name, oldest first."""
         return [row for row in self.deferrals(None, ("waiting",)) if row.event == event]
 
-    def lease(self, now: str, until: str, limit: int, only: str | None = None) -> list[Deferral]:
+    def lease(
+        self, now: str, until: str, limit: int, only: str | None = None, tenant: str | None = None
+    ) -> list[Deferral]:
         """Return waiting rows that are due and that nobody holds, and hold them until `until`."""
         at = instant(now, "now")
         with self._opened():
@@ -99,6 +101,7 @@ class MemoryDeferrals(ABC):
                 if instant(row.due, "due") <= at
                 and self._leases.get(row.deferral_id, 0) <= at
                 and only in (None, row.deferral_id)
+                and tenant in (None, row.scope.tenant)
             ][:limit]
             self._leases |= {row.deferral_id: instant(until, "until") for row in due}
             return due

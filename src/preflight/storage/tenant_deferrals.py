@@ -44,14 +44,13 @@ class TenantDeferrals(ABC):
         """Return the rows of this tenant that wait for an event of this name."""
         return self._own_rows(self._runs.awaiting(event))
 
-    def lease(self, now: str, until: str, limit: int, only: str | None = None) -> list[Deferral]:
-        """Lease rows of this tenant; those of others that were found on the way are let go at once."""
-        found = self._runs.lease(now, until, limit, only)
-        own = self._own_rows(found)
-        for row in found:
-            if row not in own:
-                self._runs.release(row.deferral_id, now)
-        return own
+    def lease(
+        self, now: str, until: str, limit: int, only: str | None = None, tenant: str | None = None
+    ) -> list[Deferral]:
+        """Hold rows of this tenant that are due."""
+        if tenant not in (None, self._tenant):
+            return []
+        return self._runs.lease(now, until, limit, only, self._tenant)
 
     def release(self, deferral_id: str, until: str) -> None:
         """Let go of a row of this tenant."""

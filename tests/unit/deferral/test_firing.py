@@ -9,11 +9,15 @@ import msgspec
 import pytest
 
 from preflight import Asking, Executable, ProviderError, Refused
+from preflight.deferral import rows
 from preflight.deferral.connections import Callables
 from preflight.deferral.worker import Worker
-from preflight.errors import ConstructionError
+from preflight.errors import AnswerRefused, ConstructionError
+from preflight.replaying import replay
+from preflight.results import ToolCall
+from preflight.rules import load_rules
 from preflight.storage.sqlite import SqliteStorage
-from tests.unit.deferral.runs import BALANCE, DAY, HOUR, RULES, TOMORROW, Bank, schema
+from tests.unit.deferral.runs import BALANCE, DAY, HOUR, NOW, RULES, TOMORROW, Bank, schema
 
 EVERY_DAY = "Transfer 100 to Bob every day at 09:00 until I cancel"
 POLICY = RULES + "        deferral: {%s}\n"
@@ -245,8 +249,6 @@ def test_a_limit_that_is_spent_when_it_fires_is_held(tmp_path: Path) -> None:
 
 
 def test_new_rules_hold_at_the_trigger(bank: Bank, tmp_path: Path) -> None:
-    from preflight.rules import load_rules
-
     name = bank.defer()
     bank.file.write_text(FUNDED, encoding="utf-8")
     bank.rules = load_rules(bank.file)
@@ -358,3 +360,96 @@ def test_the_loop_ends_when_it_is_told_and_survives_a_store_that_fails(bank: Ban
     bank.worker.run_due = look  # type: ignore[assignment, method-assign]
     bank.worker.run(stop, 0.001)
     assert (len(looks), len(bank.calls)) == (2, 1)
+
+
+def test_a_run_that_fired_replays_by_the_clock_of_its_words(tmp_path: Path) -> None:
+    #
+    bank = Bank(tmp_path, store_instruction=True)
+    dated = schema()
+    dated["properties"]["day"] = {"type": "string", "format": "date"}
+    bank.tools["bank", "transfer"] = (
+        {"name": "transfer", "inputSchema": {**dated, "required": ["amount", "day"]}},
+        bank.transfer,
+    )
+    said = "Transfer 100 to Bob in 2 hours for the invoice of today"
+    name = bank.defer(said, claims={"amount": 100, "to": "Bob", "day": "2026-12-01"})
+    bank.runs.move(name, rows.at(NOW + 3 * DAY), by="u1")
+    assert bank.at(3 * DAY) == [("fired", None, "executed")]
+    assert bank.calls == [{"amount": 100, "to": "Bob", "day": "2026-12-01"}]
+    record = bank.store.get(bank.store.notes(name)[-1].record_id).record
+    assert replay(record, bank.store, rules=lambda: bank.rules).changes == ()
+
+
+def test_what_was_pending_is_not_excused_at_the_trigger(tmp_path: Path) -> None:
+    #
+    bank = Bank(tmp_path, RULES + "        fields: {to: {pending_at_trigger: true}}\n")
+    name = bank.defer("Transfer 100 tomorrow at 9am", claims={"amount": 100})
+    assert bank.at(DAY) == [("held", "unknown_at_trigger", None)]
+    (question,) = bank.gate.pending()
+    assert [slot.name for slot in question.slots] == ["to"]
+    bank.clock.advance(30 * DAY)
+    with pytest.raises(AnswerRefused, match="expired"):
+        bank.gate.answer(question.question_id, {"to": "Bob"}, person="u1")
+    bank.runs.resume(name, by="u1")  # asked anew, and answered
+    assert bank.at(31 * DAY) == [("held", "unknown_at_trigger", None)]
+    (question,) = bank.gate.pending()
+    bank.gate.answer(question.question_id, {"to": "Bob"}, person="u1")
+    assert bank.at(32 * DAY) == [("fired", None, "executed")]
+    assert bank.calls == [{"amount": 100, "to": "Bob"}]
+
+
+def test_a_pinned_tool_that_changed_is_held_by_that_name(tmp_path: Path) -> None:
+    #
+    bank = Bank(tmp_path)
+    name = bank.defer()
+    fingerprint = bank.store.get(name).record.tool.fingerprint
+    bank.file.write_text(RULES + f"        pin: {fingerprint}\n", encoding="utf-8")
+    bank.rules = load_rules(bank.file)
+    usual = bank.tools["bank", "transfer"]
+    bank.tools["bank", "transfer"] = ({**usual[0], "description": "sends to somebody else"}, bank.transfer)
+    assert bank.at(DAY) == [("held", "tool_changed", None)]
+    bank.tools["bank", "transfer"] = usual
+    bank.runs.resume(name, by="u1")
+    assert bank.at(DAY + 1) == [("fired", None, "executed")]
+
+
+def test_a_run_whose_record_is_of_another_tool_is_not_verified(bank: Bank) -> None:
+    name = bank.defer()
+    row = bank.row(name)
+    bank.store.change(msgspec.structs.replace(row, decision_id="none", version=2), bank.store.notes(name)[0])
+    assert bank.at(DAY) == [("held", "record_not_believed", None)]
+
+
+def test_what_a_person_changed_while_it_fired_stays_changed(bank: Bank) -> None:
+    # the worker has leased the row; then it is cancelled
+    name = bank.defer()
+    bank.clock.advance(DAY)
+    (leased,) = bank.store.lease(TOMORROW, TOMORROW, 1)
+    bank.runs.cancel(name, by="u1")
+    looked = bank.worker._firing.look(leased)
+    assert (looked.what, looked.reason) == (None, "changed_meanwhile")
+    assert (bank.calls, bank.row(name).state) == ([], "cancelled")
+
+
+def test_what_is_held_while_a_person_changes_it_stays_as_they_left_it(bank: Bank) -> None:
+    name = bank.defer()
+    bank.tools.clear()
+    bank.clock.advance(DAY)
+    (leased,) = bank.store.lease(TOMORROW, TOMORROW, 1)
+    bank.runs.cancel(name, by="u1")
+    looked = bank.worker._firing.look(leased)
+    assert (looked.what, looked.reason, bank.row(name).state) == (None, "changed_meanwhile", "cancelled")
+
+
+def test_a_recurrence_cancelled_while_it_fires_notes_what_was_started(bank: Bank) -> None:
+    name = bank.defer(EVERY_DAY)
+    usual = bank.tools["bank", "transfer"]
+
+    def cancels(call: ToolCall) -> object:
+        bank.runs.cancel(name, by="u1")
+        return bank.transfer(call)
+
+    bank.tools["bank", "transfer"] = (usual[0], cancels)
+    assert bank.at(DAY) == [("fired", None, "executed")]
+    assert (bank.row(name).state, bank.noted(name)[-1]) == ("cancelled", ("fired", None))
+    assert bank.at(2 * DAY) == []
