@@ -22,15 +22,14 @@ class CallIds:
     def __init__(self, storage: Storage) -> None:
         """Look runs up in `storage`; where to begin to look is remembered here."""
         self._storage = storage
-        self._begin: OrderedDict[str, int] = OrderedDict()
+        self._begin: OrderedDict[str, tuple[int, Record | None]] = OrderedDict()
         self._words: OrderedDict[str, str] = OrderedDict()
         self._lock = Lock()
 
     def current(self, scope: Scope, base: str) -> tuple[str, Record | None]:
         """Return the id of the run that the call `base` means now, and the last step of the run before, if it ran."""
-        ended: Record | None = None
-        first = self._begin.get(base, 0)
-        for number in count(max(0, first - 1)):
+        first, ended = self._begin.get(base, (0, None))
+        for number in count(first):
             call_id = f"{base}.{number}"
             stored = self._storage.latest_for_call(scope, call_id)
             if stored is None:
@@ -39,7 +38,7 @@ class CallIds:
             if last.execution_decision not in _OVER:
                 break
             ended = last if last.execution_decision != "failed" else None
-        self._remember(self._begin, base, number)
+        self._remember(self._begin, base, (number, ended))
         return call_id, ended
 
     def runs(self, base: str, words: str) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 _SECRET: Final = re.compile(
-    r"pass ?(word|wort|phrase|code)|\bsecrets?\b|\bcredentials?\b|api ?key|(access|bearer|refresh|auth|api) ?token|private ?key"
+    r"pass ?(word|wort|phrase|code)"
+    r"|\bsecrets?\b|\bcredentials?\b|api ?key|(access|bearer|refresh|auth|api) ?token|private ?key"
     r"|\bcv[vc]2?\b|\bpin\b|security ?code|\bt?otp\b|one ?time ?(code|pass)|비밀번호|パスワード|密码|密碼",
     re.IGNORECASE,
 )
