@@ -28,7 +28,7 @@ from preflight.model.record import Record, ToolRef
 from preflight.model.rules import ToolRules
 from preflight.model.tool import Tool
 from preflight.ports import Scheduling
-from preflight.results import Asking, Checked, Deferred, Executable, Execution, Held, Refused
+from preflight.results import Asking, Checked, Deferred, Executable, Held, Refused
 from preflight.scheduling import deferred_request, when_of
 
 RETRY_SECONDS = 1.0
@@ -85,6 +85,8 @@ class Firing:
         due = Due(row, record, spec, self._rules(record), now)
         if row.occurrence is None:
             return self._awaited(due)
+        if (before := self._started_before(due)) is not None:
+            return before  # R-75: what was started is neither missed nor fired again
         return self._missed(due) if self._is_missed(due) else self._fire(due)
 
     def _believed(self, row: Deferral) -> Record | None:
@@ -159,8 +161,10 @@ class Firing:
         if not isinstance(checked, Executable):
             return self._not_executable(due, checked)
         execution = self._gate.execute_if_ready(checked, self._connections.call, tool=Tool.from_mcp(tool))
-        if not isinstance(execution, Refused) or execution.code in _STARTED:
-            return self._over(due, execution, checked.record)
+        if not isinstance(execution, Refused):
+            return self._over(due, execution.status, checked.decision_id)
+        if execution.code in _STARTED:  # or cancelled or moved meanwhile: whoever did it noted it
+            return self._started_before(due) or Fired(due.row, None, "changed_meanwhile")
         if execution.code in _AGAIN:
             return self._again(due, execution.code)
         return self._unresolved(due, execution.code, checked.record)
@@ -181,21 +185,20 @@ class Firing:
 
     # what becomes of it
 
-    def _over(self, due: Due, execution: Execution, decided: Record) -> Fired:
-        """Go on after an occurrence that was started, here or by another worker."""
-        row = due.row
-        status: str = execution.status
-        record_id: str | None = decided.decision_id
-        if isinstance(execution, Refused):
-            record_id = self._store.started(row.decision_id, row.occurrence or "")
-            if record_id is None:  # cancelled or moved meanwhile: whoever did it noted it
-                return Fired(row, None, "changed_meanwhile")
-            status = self._gate.storage.steps(record_id)[-1].record.execution_decision
-        after, passed = rows.following(row, due.spec, due.now, missed=due.missed)
+    def _over(self, due: Due, status: str, record_id: str) -> Fired:
+        """Go on after an occurrence that was started."""
+        after, passed = rows.following(due.row, due.spec, due.now, missed=due.missed)
         return self._changed(
-            row, after, "fired", "missed" if due.missed else None,
+            due.row, after, "fired", "missed" if due.missed else None,
             status=status, record_id=record_id, late=due.late, missed=passed,
         )  # fmt: skip
+
+    def _started_before(self, due: Due) -> Fired | None:
+        """Go on after an occurrence that another worker started, whatever became of that worker; None: none did."""
+        record_id = self._store.started(due.row.decision_id, due.row.occurrence or "")
+        if record_id is None:
+            return None
+        return self._over(due, self._gate.storage.steps(record_id)[-1].record.execution_decision, record_id)
 
     def _not_executable(self, due: Due, checked: Checked) -> Fired:
         """Park what cannot run: nobody waits for a person (R-82)."""

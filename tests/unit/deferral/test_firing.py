@@ -453,3 +453,19 @@ def test_a_recurrence_cancelled_while_it_fires_notes_what_was_started(bank: Bank
     assert bank.at(DAY) == [("fired", None, "executed")]
     assert (bank.row(name).state, bank.noted(name)[-1]) == ("cancelled", ("fired", None))
     assert bank.at(2 * DAY) == []
+
+
+@pytest.mark.parametrize("policy", ["hold", "skip", "run_once"])
+def test_what_was_started_before_a_long_outage_is_not_missed(tmp_path: Path, policy: str) -> None:
+    # the worker died inside the call, and nobody looked for a day
+    bank = Bank(tmp_path, POLICY % f"misfire: {policy}")
+    name = bank.defer()
+    bank.clock.advance(DAY)
+    (row,) = bank.store.lease(TOMORROW, TOMORROW, 1)
+    before = bank.store.change
+    bank.store.change = lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        bank.worker._firing.look(row)
+    bank.store.change = before
+    assert bank.at(2 * DAY) == [("fired", None, "executed")]
+    assert (len(bank.calls), bank.row(name).state) == (1, "done")
