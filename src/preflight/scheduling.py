@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from preflight.hooks.protocol import Hook
+from preflight.hooks.protocol import Hook, inline
+from preflight.model.checklist import WhenCase
 from preflight.model.decision import Decision
 from preflight.model.deferral import Deferral
+from preflight.model.evidence import NotGrounded
 from preflight.model.record import Record
-from preflight.model.request import Request
+from preflight.model.request import Request, Utterance
 from preflight.model.trigger import When
 from preflight.ports import Scheduling, Signer, Storage, Stored
 from preflight.repeats import as_given
@@ -24,17 +26,23 @@ Table = dict[str, Hook]
 
 
 def schedulable(table: Table, served: Table, storage: Storage, rules: RuleSource) -> tuple[Table, Table]:
-    """Return hooks and services with what reads triggers; without a store for it, the caller schedules (R-81).
-
-    What computes recurrences is loaded only where runs can wait.
-    """
+    """Return hooks and services with what reads triggers; without a store for it, the caller schedules (R-81)."""
     if "extract_trigger" not in table:
         return table, served
     if not isinstance(storage, Scheduling):
         return {name: hook for name, hook in table.items() if name != "extract_trigger"}, served
-    from preflight.deferral.reading import TriggerReader  # noqa: PLC0415
+    return table, {**served, "read_trigger": _reader(rules)}
 
-    return table, {**served, "read_trigger": TriggerReader(rules).read_trigger}
+
+def _reader(rules: RuleSource) -> Hook:
+    @inline
+    def read_trigger(given: object, utterance: Utterance, case: WhenCase | None) -> dict[str, object] | NotGrounded:
+        # what computes recurrences is loaded when a run is to wait, and not before
+        from preflight.deferral.reading import TriggerReader  # noqa: PLC0415
+
+        return TriggerReader(rules).read_trigger(given, utterance, case)
+
+    return read_trigger
 
 
 def kept_request(given: Request, request: Request, decision: Decision, *, always: bool) -> object:
