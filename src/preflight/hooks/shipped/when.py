@@ -11,6 +11,7 @@ from preflight.model.request import Utterance
 
 _UNITS = r"(?:second|minute|hour|day|week|month|year)s?"
 _DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_COUNTS = r"\d+|(?:half )?an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|a few|a couple of|several"
 _SIGNS = r"is|are|has|have|gets?|falls?|drops?|rises?|reaches|exceeds?|arrives?|comes?|goes|clears?|changes?|becomes?"
 _CUES: dict[WhenCase, tuple[str, ...]] = {
     "recurring": (
@@ -26,7 +27,7 @@ _CUES: dict[WhenCase, tuple[str, ...]] = {
     ),
     "scheduled": (
         r"\b(?:schedule|postpone|delay)\b|\b(?:tomorrow|tonight|later)\b",
-        rf"\bin (?:\d+|an?|two|three|a few) {_UNITS}\b",
+        rf"\bin (?:{_COUNTS}) (?:{_UNITS}|secs?|mins?|hrs?)\b",
         rf"\b(?:next|this coming) (?:{_UNITS}|{_DAYS})\b|(?<!for )(?<!from )(?<!since )\bon (?:{_DAYS})\b",
         r"내일|모레|明日|明後日|\bmañana\b|\bmorgen\b|\bdemain\b",
     ),
