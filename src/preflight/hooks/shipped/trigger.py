@@ -21,9 +21,8 @@ from preflight.model.rules import TriggerRule
 
 _MOMENT: Mapping[str, object] = {"type": "string", "format": "date-time"}
 _MOST_READINGS = 24
-_NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)} | {
-    "a": 1, "an": 1, "half an": 0.5,
-}  # fmt: skip
+_COUNTED = "one two three four five six seven eight nine ten eleven twelve".split()
+_NUMBERS = {"a": 1, "an": 1, "half an": 0.5} | {word: n for n, word in enumerate(_COUNTED, 1)}
 _SECONDS = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600}
 _SOON = re.compile(
     rf"\bin (?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_SECONDS)})s?\b(?! (?:ago|early|late))",
