@@ -12,7 +12,7 @@ from preflight.mcp import eras
 from preflight.mcp.config import of_command, of_file
 from preflight.mcp.fields import answers_in, fields_of
 from preflight.mcp.form import answers_of, form_of
-from preflight.mcp.http import address_of
+from preflight.mcp.http import address_of, hosts_for
 from preflight.mcp.lines import Lines, Oversized
 from preflight.mcp.pairing import Pairing
 from preflight.mcp.prying import pries
@@ -205,6 +205,12 @@ def test_servers_are_read_from_a_clients_file(tmp_path: Any) -> None:
 def test_a_server_gets_nothing_of_ours() -> None:
     given = {"PATH": "/bin", "API_KEY": "k", "PREFLIGHT_KEYS": "s", "VIRTUAL_ENV": "v", "PYTHONPATH": "p"}
     assert of_command("n", ("x",), given).environment == {"PATH": "/bin", "API_KEY": "k"}
+
+
+def test_a_server_goes_by_the_names_of_its_address() -> None:
+    assert hosts_for("127.0.0.1", 9)[0] == ["127.0.0.1:9", "localhost:9", "[::1]:9"]
+    assert hosts_for("10.0.0.5", 9)[1][-1] == "http://10.0.0.5:9"
+    assert hosts_for("0.0.0.0", 9)[0] is None  # noqa: S104  compared with
 
 
 def test_addresses() -> None:

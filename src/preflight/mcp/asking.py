@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 import anyio
 
 from preflight.api import AsyncPreflight
-from preflight.errors import AnswerRefused, StorageError
+from preflight.errors import AnswerRefused, StorageError, describe
 from preflight.mcp.eras import Object
 from preflight.mcp.form import answers_of, form_of
 from preflight.mcp.sdk import Inbound, MCPError
@@ -173,6 +173,8 @@ class Asking:
                 said.append(await client.ask("elicitation/create", params))
             except MCPError as fault:
                 said.append({"action": f"error {fault.code}"})
+            except Exception as fault:  # noqa: BLE001  R-92: whatever it is, it is no answer
+                said.append({"action": describe(fault)})
             tasks.cancel_scope.cancel()
 
         async def elsewhere() -> None:

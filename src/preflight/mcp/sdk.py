@@ -130,11 +130,15 @@ class Front:
         finally:
             self.leave(line.client)
 
-    def http_app(self, path: str, allowed_hosts: list[str], allowed_origins: list[str]) -> Any:
-        """Return an application that serves clients over streamable HTTP, from these hosts and origins alone."""
+    def http_app(self, path: str, allowed_hosts: list[str] | None, allowed_origins: list[str]) -> Any:
+        """Return an application that serves clients over streamable HTTP, under these names alone (None: any)."""
         server: Server[Any] = Server(self._name, get_tool_input_schema=self._schema_of)
         server.middleware = [self._middle]
-        checks = TransportSecuritySettings(allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
+        checks = TransportSecuritySettings(
+            enable_dns_rebinding_protection=allowed_hosts is not None,
+            allowed_hosts=allowed_hosts or [],
+            allowed_origins=allowed_origins,
+        )
         return server.streamable_http_app(streamable_http_path=path, transport_security=checks)
 
     async def changed(self, method: str, params: Object) -> None:

@@ -122,8 +122,8 @@ class Assembled:
         """Serve clients that know the token, over HTTP, until cancelled."""
         from preflight.mcp.http import PATH, TokenRequired, hosts_for  # noqa: PLC0415  only this front needs it
 
-        host, port = listener.getsockname()[:2]
-        app = TokenRequired(self.proxy.front.http_app(PATH, *hosts_for(host, port)), token)
+        hosts, origins = hosts_for(*listener.getsockname()[:2])
+        app = TokenRequired(self.proxy.front.http_app(PATH, hosts, origins), token, origins)
         async with self._running():
             await serve(app, listener)
 

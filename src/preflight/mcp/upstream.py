@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from preflight.errors import describe
 from preflight.mcp import eras
+from preflight.mcp.deliveries import Deliveries
 from preflight.mcp.eras import Era, Object
 from preflight.mcp.parking import Exchange
 from preflight.mcp.sdk import CLOSED, UNSUPPORTED, Inbound, MCPError, Peer, Streams, encode_header_value, param_headers
@@ -78,6 +79,7 @@ class Upstream:
         self.exchanges: list[Exchange] = []
         self._progress: dict[str, Progress] = {}
         self._tokens = itertools.count(1)
+        self._deliveries = Deliveries()
         self._notices = 0
         self._schemas: dict[str, object] = {}
 
@@ -153,6 +155,8 @@ class Upstream:
                 if "requestState" in result:
                     again["requestState"] = result["requestState"]
                 result = await self._send(greeting, method, again)
+            for owner in (token, exchange):
+                await self._deliveries.delivered(owner)
             return result
         finally:
             if exchange is not None:
@@ -329,14 +333,20 @@ class Upstream:
             return
         self._notices += 1
         try:
-            if method == "notifications/progress":
-                progress = self._progress.get(str(params.get("progressToken")))
-                if progress is not None:
-                    await progress(params)
-            elif method not in _CONSUMED:
-                await self._reporter.told(self, method, params)
+            await self._handed_on(method, params)
         finally:
             self._notices -= 1
+
+    async def _handed_on(self, method: str, params: Object) -> None:
+        if method == "notifications/progress":
+            token = str(params.get("progressToken"))
+            progress = self._progress.get(token)
+            if progress is not None:
+                with self._deliveries.one(token):
+                    await progress(params)
+        elif method not in _CONSUMED:
+            with self._deliveries.one(self.exchanges[-1] if self.exchanges else self):
+                await self._reporter.told(self, method, params)
 
 
 async def _when_set(closing: anyio.Event, tasks: TaskGroup) -> None:
