@@ -53,6 +53,8 @@ UNSUPPORTED: Final = types.UNSUPPORTED_PROTOCOL_VERSION
 NOT_BEGUN: Final = (METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, types.PARSE_ERROR)
 """With these a server says that it did not begin (decision 0004)."""
 
+_GREETING_SECONDS: Final = 5.0
+
 Streams = tuple[Any, Any]
 """What a transport is: a stream of messages to read, and one to write to."""
 OnRequest = Callable[[str, Object], Awaitable[Object]]
@@ -119,6 +121,7 @@ class Front:
         self._schema_of = schema_of
         self._listening = Listening()
         self._connections: dict[str, Any] = {}
+        self._joined: anyio.Event | None = None
         self._count = 0
 
     async def serve(self, streams: Streams) -> None:
@@ -148,11 +151,13 @@ class Front:
 
     async def send(self, method: str, params: Object) -> None:
         """Send a notification to every handshake client that is connected."""
+        await self._settled()
         for connection in list(self._connections.values()):
             await connection.notify(method, params or None)
 
     async def ask(self, method: str, params: Object) -> Object:
         """Ask the one client that is connected; raises MCPError when there is none, or more than one."""
+        await self._settled()
         connections = list(self._connections.values())
         if len(connections) != 1:
             raise MCPError(METHOD_NOT_FOUND, f"no single client is at hand to answer `{method}`")
@@ -169,6 +174,14 @@ class Front:
     def join(self, client: Client, connection: Any) -> None:
         """Have a handshake client hear what belongs to no request."""
         self._connections[client.session] = connection
+        if self._joined is not None:
+            self._joined.set()
+
+    async def _settled(self) -> None:
+        """Wait for a client that is being greeted: its server is ready sooner, and may speak at once."""
+        if self._joined is not None and not self._connections:
+            with anyio.move_on_after(_GREETING_SECONDS):
+                await self._joined.wait()
 
     def leave(self, client: Client) -> None:
         """Forget a client that went away."""
@@ -182,6 +195,7 @@ class Front:
         asked = inbound.params.get("protocolVersion")
         inbound.version = asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
         server = {"name": self._name, "version": "0"}
+        self._joined = self._joined or anyio.Event()
         return await self._greet(inbound, {"protocolVersion": inbound.version, "serverInfo": server})
 
     async def answered(self, inbound: Inbound) -> Object:
