@@ -257,7 +257,8 @@ class Preflight(_Parts):
 class AsyncPreflight(_Parts):
     """The gate and the executor for programs on an event loop; the names of `Preflight`.
 
-    Hooks may be coroutines. Storage work runs on threads, so that a busy disk does not stop the loop.
+    Hooks may be coroutines. What checks and answers store is written on threads, so that a busy disk does not stop the
+    loop; the claim and the outcome of an execution are written on the loop, so that no cancellation comes between.
     """
 
     async def check(self, request: Given) -> Checked:

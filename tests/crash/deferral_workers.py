@@ -79,7 +79,7 @@ class Dying(Callables):
 
 
 def work(address: str, calls: Path, step: str | None, begin: int) -> None:
-    """Work, from when `begin` is closed, until nothing is due: the leases of the dead run out as time goes on."""
+    """Work, once something is written to `begin`, until nothing is due; the leases of the dead run out meanwhile."""
     log = os.open(calls, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
 
     def transfer(call: ToolCall) -> object:
@@ -97,19 +97,31 @@ def work(address: str, calls: Path, step: str | None, begin: int) -> None:
 
 
 def kill(address: str, calls: Path, kills: int) -> None:
-    children = []
-    begin, hold = os.pipe()
-    for number in range(WORKERS):
-        child = os.fork()
-        if child == 0:
-            os.close(hold)
-            step = None if number >= kills else "leased" if number % 2 else "called"
-            work(address, calls, step, begin)
-            os._exit(0)
-        children.append(child)
-    os.close(hold)  # all at once
-    ends = [os.waitpid(child, 0)[1] for child in children]
+    """Let the doomed work side by side and die, then the others, while the leases of the dead still run."""
+    doomed = [started(address, calls, "leased" if number % 2 else "called") for number in range(kills)]
+    ends = all_at_once(doomed)
+    others = [started(address, calls, None) for _ in range(WORKERS - kills)]
+    ends += all_at_once(others)
     print(sum(os.WIFSIGNALED(end) for end in ends), sum(end == 0 for end in ends))
+
+
+def started(address: str, calls: Path, step: str | None) -> tuple[int, int]:
+    """Return a worker's process, and the pipe that it waits at."""
+    begin, hold = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(hold)
+        work(address, calls, step, begin)
+        os._exit(0)
+    os.close(begin)
+    return child, hold
+
+
+def all_at_once(workers: list[tuple[int, int]]) -> list[int]:
+    """Let the workers begin, and return how each ended."""
+    for _, hold in workers:
+        os.write(hold, b".")
+    return [os.waitpid(child, 0)[1] for child, _ in workers]
 
 
 if __name__ == "__main__":
