@@ -249,9 +249,16 @@ def exactly(value: Any, wanted: Any) -> bool:
 def is_json(value: Any) -> bool:
     """Whether a value is made of JSON's own types and finite numbers."""
     try:
-        return repr(json.loads(json.dumps(value, allow_nan=False))) == repr(value)
+        plain = json.loads(json.dumps(value, allow_nan=False))
     except (TypeError, ValueError):
         return False
+    return repr(plain) == repr(value) and own_types(value)
+
+
+def own_types(value: Any) -> bool:
+    """Whether no part of a value only looks like JSON: a text of another class could answer as it likes (R-101)."""
+    parts = value if type(value) is list else [*value, *value.values()] if type(value) is dict else []
+    return type(value) in (str, int, float, bool, list, dict, type(None)) and all(map(own_types, parts))
 
 
 def inherited(name: str, prior: Any) -> Object | None:
