@@ -53,6 +53,7 @@ _JOINED_WORD = re.compile(r"-[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")
 _ITEM = re.compile(r"[ \t]*[0-9]{1,2}[.)][ \t]")
 _INDIAN = re.compile(r"[0-9]{1,2}(?:,[0-9]{2})+,[0-9]{3}")
 _FRACTION_ONLY = re.compile(r"(?:[\s(\[$€£¥₩]|^)\.$")
+_LEADING_ZERO = re.compile(r",0[0-9]")
 _AND_NUMBER = re.compile(r"\s?,?\s(?:and|or|&|und|y|et)\s[0-9]")
 _COMPASS = re.compile(r"[°º]?[ ]?([NSEW])\b")
 _UNIT_AFTER = re.compile(
@@ -98,6 +99,7 @@ def _pieces(text: str, start: int, end: int, language: str) -> Iterator[tuple[in
         and not spaced
         and text[start - 1 : start] in tuple(_LIST_OPEN)
         and text[end : end + 1] in tuple("])")
+        and not _LEADING_ZERO.search(run)  # no list has an item `000`
     )
     if read(run, language) and not bracketed:
         yield start, end
