@@ -18,8 +18,8 @@ help: ## list the targets
 demo: $(VENV)/project ## play the scripted bank story; ARGS=--interactive lets you answer
 	@$(BIN)/preflight demo $(ARGS)
 
-test: $(VENV)/project $(VENV)/dev ## run the tests
-	$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/project $(VENV)/dev ## run the tests, on every core; ARGS="-n 0" for one
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 # The coverage step reads coverage.json; it is removed first, so that an old one can never stand in for this run.
 check: $(VENV)/project $(VENV)/dev ## format, lint, types, imports, tests, coverage: what CI runs
