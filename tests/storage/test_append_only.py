@@ -10,7 +10,8 @@ import pytest
 from preflight.errors import StorageError
 from preflight.ports import Query
 from preflight.storage.sqlite import SqliteStorage
-from preflight.testing import sample_answer, sample_decision, sample_question, sample_step
+from preflight.testing import sample_decision
+from tests.storage.filled import fill
 
 TABLES = ("record", "question", "answer", "meaning")
 
@@ -18,14 +19,7 @@ TABLES = ("record", "question", "answer", "meaning")
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     store = SqliteStorage(tmp_path / "r.db")
-    decision = sample_decision("d1")
-    store.append(decision)
-    store.claim(sample_step(decision, "executing"))
-    store.finish(sample_step(decision, "failed"))
-    store.ask(sample_question("q1"))
-    store.answer(sample_answer("q1"))
-    store.learn(decision.scope, "u_01", "pay", "bank", "transfer", "u_01", "2026-03-01")
-    store.close()
+    fill(store)
     return tmp_path / "r.db"
 
 

@@ -11,6 +11,7 @@ from preflight.errors import StorageError
 from preflight.storage import open_storage
 from preflight.storage.postgres import PostgresStorage
 from preflight.testing import sample_answer, sample_decision, sample_question, sample_slot, sample_step
+from tests.storage.filled import fill
 from tests.storage.postgres_server import Server, name_of
 
 TABLES = {"record": "at", "slot": "source", "question": "expires_at", "answer": "body", "meaning": "at"}
@@ -20,14 +21,7 @@ TABLES = {"record": "at", "slot": "source", "question": "expires_at", "answer": 
 def url(postgres_server: Server) -> str:
     """A database in which something stands; no attack changes it, so that all share it."""
     store = postgres_server.store()
-    decision = sample_decision("d1")
-    store.append(decision)
-    store.claim(sample_step(decision, "executing"))
-    store.finish(sample_step(decision, "failed"))
-    store.ask(sample_question("q1"))
-    store.answer(sample_answer("q1"))
-    store.learn(decision.scope, "u_01", "pay", "bank", "transfer", "u_01", "2026-03-01")
-    store.close()
+    fill(store)
     postgres_server.keep()
     return store._pool._url
 
