@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from preflight.hooks.shipped.act import act_of
-from preflight.hooks.shipped.request_text import current_words, wordings
+from preflight.hooks.shipped.request_text import current_segments, wordings
 from preflight.hooks.shipped.when import classify
 from preflight.model.instruction import ANSWER, Segment
 from preflight.model.request import Scope, Utterance
@@ -89,12 +89,16 @@ def test_the_act_is_every_clause_in_the_users_own_words(text: str, act: str | No
     assert act_of(said(text)) == act
 
 
+def words(utterance: Utterance) -> str:
+    return "\n".join(segment.text for segment in current_segments(utterance))
+
+
 def test_only_the_latest_request_counts() -> None:
-    assert current_words(said("first", "second")) == "second"
+    assert words(said("first", "second")) == "second"
     numbered = said(
         ("first", "user", None, 1), ("second", "user", None, 2), ("more of it", "user", None, 2), "unnumbered"
     )
-    assert current_words(numbered) == "second\nmore of it"
+    assert words(numbered) == "second\nmore of it"
 
 
 @pytest.mark.parametrize("number", [None, 4])
@@ -115,5 +119,5 @@ def test_a_time_that_is_said_again_counts_alone() -> None:
 
 
 def test_an_answer_belongs_to_the_request_before_it() -> None:
-    assert current_words(said("first", again("first again"), "second")) == "second"
+    assert words(said("first", again("first again"), "second")) == "second"
     assert wordings(said(again("only this"))) == ["only this"]

@@ -197,8 +197,7 @@ def _target(slot: Slot, request: Request) -> Target:
 
 
 def _context(request: Request) -> Context:
-    utterance = request.utterance
-    return Context(now=request.said_at or None, zone=utterance.zone, locale=utterance.locale)
+    return Context.of(request.utterance, request.said_at)
 
 
 def _fresh(state: FieldState, now: str, carry_seconds: float | None) -> bool:

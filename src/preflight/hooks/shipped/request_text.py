@@ -14,14 +14,10 @@ def current_segments(utterance: Utterance) -> tuple[Segment, ...]:
     said = [s for s in utterance.segments or () if s.grounds and s.text.strip()]
     numbered = [s.request for s in said if s.request is not None]
     if numbered:
-        return tuple(s for s in said if s.request == max(numbered))
+        latest = max(numbered)
+        return tuple(s for s in said if s.request == latest)
     first = next((at for at in range(len(said) - 1, -1, -1) if not _said_again(said[at])), 0)
     return tuple(said[first:])
-
-
-def current_words(utterance: Utterance) -> str:
-    """Return the text of the current request, or an empty string when the user said nothing."""
-    return "\n".join(s.text for s in current_segments(utterance))
 
 
 def wordings(utterance: Utterance) -> list[str]:

@@ -52,11 +52,12 @@ def trigger_of(utterance: Utterance, declared: Mapping[str, TriggerRule]) -> Loc
 
     What was said when the user was asked again is part of the request. `declared` are the triggers of the rules.
     """
-    context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+    context = Context.of(utterance, utterance.now)
     now = clock.moment(context)
     if now is None or not utterance.segments:
         return None
-    current = [at for at, s in enumerate(utterance.segments) if any(s is each for each in current_segments(utterance))]
+    latest = {id(segment) for segment in current_segments(utterance)}
+    current = [at for at, segment in enumerate(utterance.segments) if id(segment) in latest]
     found: dict[object, Located] = {}
     unclear: list[NotGrounded] = []
     for index in current:
@@ -104,9 +105,9 @@ def _awaited(text: str, index: int, declared: Mapping[str, TriggerRule]) -> Iter
 def _moments(segments: tuple[Segment, ...], index: int, context: Context) -> Iterator[Located | NotGrounded]:
     """Put each day together with the time of day beside it, and ask grounding whether the words say so."""
     text = segments[index].text
-    language = context.locale.replace("_", "-").split("-")[0].lower()
-    days = [day for day in dates(text, language) if not _OF_A_THING.search(text[max(0, day.start - 24) : day.start])]
-    hours = times(text, language)
+    named = dates(text, context.language)
+    days = [day for day in named if not _OF_A_THING.search(text[max(0, day.start - 24) : day.start])]
+    hours = times(text, context.language)
     place = clock.zone(context)
     pairs = [(day, hour) for day in days for hour in hours if _beside(text, day, hour)]
     if days and not pairs:
@@ -148,8 +149,7 @@ def _recurring(text: str, index: int, found: list[re.Match[str]], context: Conte
         yield NotGrounded("when_said_twice")
         return
     match = found[0]
-    language = context.locale.replace("_", "-").split("-")[0].lower()
-    hours = [hour for hour in times(text, language) if hour.start >= match.end() or hour.end <= match.start()]
+    hours = [hour for hour in times(text, context.language) if hour.start >= match.end() or hour.end <= match.start()]
     near = [hour for hour in hours if _beside(text, Mention(*match.span(), (), "date"), hour)]
     clocks = {_key(hour)[:2]: hour for hour in near}
     if not match["hour"] and len(clocks) != 1:
@@ -180,10 +180,9 @@ def _end(text: str, context: Context) -> str | None:
     """Return the end that the words state: the words for none, or the last moment of one day."""
     if _OPEN_END.search(text):
         return "cancelled"
-    language = context.locale.replace("_", "-").split("-")[0].lower()
     ends = [
         day
-        for day in dates(text, language)
+        for day in dates(text, context.language)
         if re.search(r"\b(?:until|till|through) (?:the )?$", text[: day.start], re.IGNORECASE)
     ]
     days = {day for mention in ends for day in resolve(_key(mention), context)[0]}
