@@ -70,14 +70,6 @@ class StorageError(PreflightError):
     """The record store could not do what it must; nothing was executed on its account."""
 
 
-class AlreadyStarted(NotExecutable):
-    """The decision was started before: it is single-use (R-73, R-75)."""
-
-    def __init__(self, what: str) -> None:
-        """Name the decision in `what`."""
-        super().__init__("already_started", what)
-
-
 class SignatureInvalid(PreflightError):
     """A stored decision does not verify against its signature."""
 

@@ -26,8 +26,9 @@ from preflight.errors import (
 )
 from preflight.ids import new_id
 from preflight.limits import Limits
-from preflight.masking import Needles, Path
+from preflight.masking import Needles
 from preflight.model.condition import ConditionState
+from preflight.model.pointer import Path
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
 from preflight.ports import Admission, Clock, Scheduling, Secrets, Signer, Storage, Stored

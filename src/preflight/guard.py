@@ -333,11 +333,6 @@ class Portal:
             return self._loop
 
 
-def _settle(done: asyncio.Future[object], fact: object) -> None:
-    if not done.done():  # the waiting task gave up meanwhile: a late result is dropped
-        done.set_result(fact)
-
-
 def refuse_reentry() -> None:
     """Refuse to decide from inside a hook: a decision that asks itself never ends."""
     if _inside.get():

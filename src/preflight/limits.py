@@ -34,12 +34,8 @@ class Limits(msgspec.Struct, frozen=True, gc=False):
     """Asks at the intent gate before it holds (R-22)."""
     tool_attempts: int = 2
     """Asks at the tool gate before it holds (R-25)."""
-    value_asks: int = 2
-    """Asks for the same slot before it holds (R-94)."""
     question_seconds: int = 7 * 24 * 3600
     """How long a question stays open (R-90)."""
-    decision_seconds: int = 60
-    """How long an `execute` decision may be started (R-73)."""
     clock_skew_seconds: int = 5
     """How far a decision may lie in the future of the clock that starts it."""
 

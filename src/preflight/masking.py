@@ -12,9 +12,9 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 from preflight.model.json_value import CONFIRMED_BY, is_number, value_digest
+from preflight.model.pointer import Path
 from preflight.model.sealed import MASK
 
-Path = tuple[str | int, ...]
 SURE: Final = 4
 """Code points from which on a secret is looked for inside words too; shorter ones only between boundaries."""
 

@@ -19,11 +19,11 @@ from urllib.request import urlopen
 from msgspec import UNSET
 
 from preflight.clock import iso
-from preflight.core.pointer import Path, descend
 from preflight.core.strict_json import parse
 from preflight.errors import HookError
 from preflight.limits import DEFAULT, Limits
 from preflight.model.json_value import freeze, is_object, thaw
+from preflight.model.pointer import descend, steps
 from preflight.model.rules import MeasureRule
 from preflight.ports import Clock
 
@@ -108,12 +108,6 @@ def content_of(result: object) -> object:
         return json.loads(texts[0])
     except ValueError:
         return texts[0]
-
-
-def steps(pointer: str) -> Path:
-    """Return the steps of a JSON Pointer; a step of digits is an index."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    return tuple(int(part) if part.isascii() and part.isdigit() else part for part in parts)
 
 
 def rows_at(value: object, pointer: str) -> list[tuple[str, object]]:

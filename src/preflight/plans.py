@@ -7,7 +7,6 @@ from threading import Lock
 
 from preflight.core.schema import Plan, compile_schema
 from preflight.limits import DEFAULT, Limits
-from preflight.model.json_value import thaw
 from preflight.model.slot import Unsupported
 from preflight.model.tool import Tool
 
@@ -21,7 +20,7 @@ def plan_of(tool: Tool, limits: Limits = DEFAULT) -> Plan | Unsupported:
     key = (tool.fingerprint, tool.order, limits)  # a fingerprint says nothing of order, and the record lists in order
     plan = _plans.get(key)
     if plan is None:
-        plan = compile_schema(thaw(tool.input_schema), limits)
+        plan = compile_schema(tool.input_schema, limits)
         with _lock:
             _plans[key] = plan
             if len(_plans) > _MOST:

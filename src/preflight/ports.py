@@ -7,9 +7,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from preflight.masking import Needles, Path
+from preflight.masking import Needles
 from preflight.model.deferral import Deferral, DeferralNote, DeferralState
 from preflight.model.instruction import Segment
+from preflight.model.pointer import Path
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope

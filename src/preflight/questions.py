@@ -56,7 +56,7 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
 
 
 def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:
-    choices = {state.name: state.choices for state in (*(record.fields or ()), *record.extra_fields)}
+    choices = {state.name: state.choices for state in record.states}
     notes = {field.name: field.note for field in gate.unknown_fields or () if field.route == "ask_user"}
     spare: set[str] = set()
     for branch in gate.branches:  # any of the alternatives may be answered, and any be given up
@@ -91,7 +91,7 @@ def _asked_items(record: Record, gate: Gate) -> tuple[AskedItem, ...]:
     described = {item.id: item.description for item in record.user_checklist or ()}
     open_items = [item for item in gate.unverified_checklist or () if item.route == "ask_user"]
     items = [AskedItem(item.id, described.get(item.id, ""), item.note) for item in open_items]
-    values = {state.name: state.value for state in (*(record.fields or ()), *record.extra_fields)}
+    values = {state.name: state.value for state in record.states}
     for condition in record.conditions:
         if condition.status == "unknown" and condition.route == "ask_user" and not condition.missing:
             shown = values.get(condition.slot, UNSET) if condition.slot else UNSET
@@ -241,7 +241,7 @@ def fitting(slot: AskedSlot, value: object) -> object:
         freeze(value, slot.name)
     except InvalidInput as fault:
         raise AnswerRefused(storable(str(fault))) from None
-    plan = compile_schema({"type": "object", "properties": {"value": thaw(slot.schema)}})
+    plan = compile_schema({"type": "object", "properties": {"value": slot.schema}})
     if type(plan) is Unsupported:
         message = f"`{slot.name}` has a schema that answers cannot be checked against: {plan.what}"
         raise AnswerRefused(message)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 from msgspec import UNSET
 
 from preflight import grounding
-from preflight.core.pointer import descend
 from preflight.grounding import Context, Target
-from preflight.measuring import Reader, rows_at, steps
+from preflight.measuring import Reader, rows_at
 from preflight.model.evidence import Located, NotGrounded
+from preflight.model.pointer import descend, steps
 from preflight.model.request import Request
 from preflight.model.rules import MeasureRule, ReferenceRule
 from preflight.model.slot import Slot
@@ -51,17 +52,12 @@ def _by_argument(
     if words is None or reference.argument is None:
         return None
     arguments = {**measure.arguments, reference.argument: slot.claim}
-    found = reader.read(_with_arguments(measure, arguments), known)
+    found = reader.read(msgspec.structs.replace(measure, arguments=arguments), known)
     rows = rows_at(found["value"], reference.rows)
     if len(rows) == 1:
         return _measured(rows[0], words, reference, found)
     choices = tuple(_label(row, reference) for _, row in rows)
     return NotGrounded("several_match", choices=choices) if rows else None
-
-
-def _with_arguments(measure: MeasureRule, arguments: Mapping[str, object]) -> MeasureRule:
-    changed = {name: getattr(measure, name) for name in MeasureRule.__struct_fields__}
-    return MeasureRule(**(changed | {"arguments": arguments}))
 
 
 def _label(row: object, reference: ReferenceRule) -> object:
@@ -72,8 +68,7 @@ def _spoken(text: object, request: Request) -> Located | None:
     """Return where the user said `text`, if they did."""
     if not isinstance(text, str) or not text.strip() or not request.segments:
         return None
-    utterance = request.utterance
-    context = Context(now=request.said_at or None, zone=utterance.zone, locale=utterance.locale)
+    context = Context.of(request.utterance, request.said_at)
     target = Target("reference", _TEXT, text, role="option")  # a label: case and spacing do not matter
     finding = grounding.ground_call(request.segments, [target], context)["reference"]
     words = finding.evidence if finding.state == "known" else None

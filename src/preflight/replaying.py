@@ -109,7 +109,7 @@ def _object(given: Mapping[str, object], key: str) -> dict[str, object]:
 
 def measured_then(record: Record) -> dict[str, object]:
     """Return what was measured for a decision, as `measured_data`: for its slots and for its conditions."""
-    states = (*(record.fields or ()), *record.extra_fields)
+    states = record.states
     found: dict[str, object] = {
         s.name: {"valid": True, "value": s.value, "by": s.origin or ""} for s in states if s.source == "measured_data"
     }
@@ -132,7 +132,7 @@ def differences(record: Record, decision: Decision) -> list[Change]:
 
 def _states(decision: Decision) -> dict[str, str]:
     """Return what is compared of each slot, checklist item and condition."""
-    slots = (*(decision.fields or ()), *decision.extra_fields)
+    slots = decision.states
     states = {f"slot `{s.name}`": f"{s.status} from {s.source}" if s.settled else "unknown" for s in slots}
     states |= {f"item `{item.id}`": item.status for item in decision.user_checklist or ()}
     return states | {f"condition `{c.id}`": c.status for c in decision.conditions}
@@ -147,7 +147,7 @@ def _evidence_changes(record: Record) -> list[Change]:
 
     What is secret is not opened for it, and so not read again (R-78).
     """
-    states = [state for state in (*(record.fields or ()), *record.extra_fields) if state.value != MASK]
+    states = [state for state in record.states if state.value != MASK]
     return [
         Change(f"slot `{state.name}`", "supported", "not supported by the stored words")
         for state in states

@@ -8,7 +8,8 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET
 
-from preflight.masking import Path, hidden
+from preflight.masking import hidden
+from preflight.model.pointer import Path
 from preflight.model.question import Question
 from preflight.model.record import Record
 

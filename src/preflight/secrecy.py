@@ -17,11 +17,11 @@ import msgspec
 from msgspec import UNSET
 
 from preflight import codec
-from preflight.core.pointer import Path, descend, name_of
 from preflight.masking import NO_NEEDLES, Needles
 from preflight.model.decision import Decision
 from preflight.model.evidence import Evidence
 from preflight.model.json_value import is_object, thaw
+from preflight.model.pointer import Path, descend, escape, join, name_of, steps, tokens
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.request import Request, Scope
@@ -112,7 +112,7 @@ class Secrecy:
 
     def paths(self, record: Record) -> tuple[Path, ...]:
         """Return where secret arguments stand in a record's call."""
-        return tuple(tuple(_steps(place)[1:]) for place in record.sealed if place.startswith("/call_arguments/"))
+        return tuple(steps(place)[1:] for place in record.sealed if place.startswith("/call_arguments/"))
 
     def needles(self, record: Record, arguments: object) -> Needles:
         """Return the search for the secret ones among a call's arguments."""
@@ -197,7 +197,7 @@ class _Walk:
         for key, item in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
             here = (*path, key)
             if self._secret(name_of(here)) and item not in (None, MASK):
-                place = _pointer("call_arguments", *here)
+                place = join("", "call_arguments", *here)
                 self.taken[place], self.slots[place] = item, name_of(here)
                 holder[key] = MASK
             elif isinstance(item, dict | list):
@@ -215,9 +215,9 @@ class _Walk:
             return {
                 key: item
                 if key in _STRUCTURE
-                else self._values(item, f"{at}/{_escaped(key)}")
+                else self._values(item, f"{at}/{escape(key)}")
                 if key in _DATA
-                else self._parts(item, f"{at}/{_escaped(key)}")
+                else self._parts(item, f"{at}/{escape(key)}")
                 for key, item in value.items()
             }
         if isinstance(value, list):
@@ -230,7 +230,7 @@ class _Walk:
             if any(map(self._needles.holds, value)):
                 self.taken[at] = value
                 return MASK
-            return {key: self._values(item, f"{at}/{_escaped(key)}") for key, item in value.items()}
+            return {key: self._values(item, f"{at}/{escape(key)}") for key, item in value.items()}
         if isinstance(value, list):
             return [self._values(item, f"{at}/{index}") for index, item in enumerate(value)]
         return self._leaf(value, at)
@@ -265,7 +265,7 @@ def needles_of(request: Request, decision: Decision | None = None) -> Needles:
     secret, found = covered(rules), []
     for given in (getattr(request, part) for part in _HANDED_OVER):
         found += [value for name, value in _given(given) if secret(name)]
-    for state in (*((decision.fields or ()) + decision.extra_fields if decision is not None else ()),):
+    for state in () if decision is None else decision.states:
         if secret(state.name):
             found += [] if state.value is UNSET else [state.value]
             found += list(_read_of(state.evidence)) + list(state.choices)
@@ -309,7 +309,7 @@ def _below(value: object, name: str) -> Iterator[tuple[str, object]]:
     elif isinstance(value, list | tuple):
         items = enumerate(value)
     for key, item in items:
-        inner = f"{name}/{_escaped(str(key))}"
+        inner = f"{name}/{escape(str(key))}"
         yield inner, item
         yield from _below(item, inner)
 
@@ -321,19 +321,6 @@ def _read_of(evidence: Evidence | None) -> Iterator[object]:
             yield from _read_of(part)
 
 
-def _pointer(*path: str | int) -> str:
-    return "".join(f"/{_escaped(str(step))}" for step in path)
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def _steps(pointer: str) -> list[str | int]:
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    return [int(part) if part.isascii() and part.isdigit() else part for part in parts]
-
-
 def _put_back(shape: Shape, values: Mapping[str, object]) -> None:
     """Put values back where they were taken out: the outermost first, for others may lie in what it holds."""
     for pointer, value in sorted(values.items()):
@@ -341,7 +328,7 @@ def _put_back(shape: Shape, values: Mapping[str, object]) -> None:
 
 
 def _put(shape: Any, pointer: str, value: object) -> None:
-    *path, last = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    *path, last = tokens(pointer)
     for step in path:
         shape = shape[int(step)] if isinstance(shape, list) else shape[step]
     if isinstance(shape, list):

@@ -16,7 +16,7 @@ from preflight.hooks.protocol import Hook, inline
 from preflight.measuring import Measurer
 from preflight.model.condition import ConditionState
 from preflight.model.evidence import NotGrounded
-from preflight.model.instruction import USER
+from preflight.model.instruction import approved
 from preflight.model.json_value import freeze, is_object
 from preflight.model.record import Record
 from preflight.model.request import Request, Utterance
@@ -164,7 +164,7 @@ class Services:
         request = self._as_request(record)
         assert request is not None and rule.condition is not None  # noqa: S101, PT018  a deferred record has its tool
         rules = msgspec.structs.replace(request.rules, measures={**request.rules.measures, **rule.measures})
-        settled = (*(record.fields or ()), *record.extra_fields)
+        settled = record.states
         known = {state.name: freeze(state.value, state.name) for state in settled if state.status == "known"}
         request = msgspec.structs.replace(request, rules=rules)
         readings = self.measure_named(self.condition_needs(rule.condition, request), request, known)
@@ -314,4 +314,4 @@ def _exactly_true(measured: dict[str, Mapping[str, object]], missing: tuple[str,
 def _approved(request: Request) -> dict[str, object]:
     """Return the settings a user approved, by name (R-14)."""
     settings = request.pre_set_data.items()
-    return {name: s.get("value") for name, s in settings if is_object(s) and s.get("trust") == USER and "value" in s}
+    return {name: s.get("value") for name, s in settings if approved(s) and "value" in s}

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from preflight.clock import iso, seconds_of
-from preflight.core.pointer import descend
-from preflight.measuring import steps
 from preflight.model.json_value import freeze, is_number, is_object
+from preflight.model.pointer import descend, steps
 from preflight.model.record import Record
 from preflight.model.request import Request
 from preflight.model.rules import LimitRule

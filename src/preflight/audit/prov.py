@@ -50,7 +50,7 @@ def _add(document: Document, stored: Stored) -> None:
         _put(document, "activity", check, {"prov:endTime": record.timestamp, "prov:type": _typed("pf:Check")})
         _relate(document, "wasGeneratedBy", entity=entity, activity=check, time=record.timestamp)
         _associate(document, check, record)
-        for state in (*(record.fields or ()), *record.extra_fields):
+        for state in record.states:
             _slot(document, record, state, check, entity)
         return
     execution = _name("execution", record.decision_id)

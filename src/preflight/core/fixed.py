@@ -10,8 +10,7 @@ import msgspec
 
 from preflight.core.needs import Failed
 from preflight.model.checklist import WHEN_CASES, Fixed, Phase, WhenCase
-from preflight.model.instruction import USER
-from preflight.model.json_value import is_object
+from preflight.model.instruction import approved
 from preflight.model.request import Request, Utterance
 from preflight.model.trigger import Trigger
 
@@ -49,9 +48,7 @@ def usable(name: object) -> TypeGuard[str]:
 def _settled_before(fixed_pre_set: Mapping[str, object]) -> object:
     """Return what the settings call the act, if they say so in the wrapper a user approved (R-14)."""
     wrapper = fixed_pre_set.get("c2_user_action_name")
-    if is_object(wrapper) and wrapper.get("trust") == USER:
-        return wrapper.get("value")
-    return None
+    return wrapper.get("value") if approved(wrapper) else None
 
 
 def phase_of(request: Request, when: WhenCase) -> Phase:

@@ -11,13 +11,13 @@ import msgspec
 from msgspec import UNSET
 
 from preflight.core.needs import Failed, Need
-from preflight.core.pointer import descend, nearest
 from preflight.core.policy import ruled, validated
 from preflight.errors import InvalidInput
 from preflight.grounding import Context, support
 from preflight.model.evidence import Evidence, Located, NotGrounded
-from preflight.model.instruction import USER, Segment
+from preflight.model.instruction import Segment, approved
 from preflight.model.json_value import confirmation_id, freeze, is_object
+from preflight.model.pointer import descend, nearest
 from preflight.model.request import Request
 from preflight.model.rules import FieldRules
 from preflight.model.slot import SOURCES, FieldState, Route, Slot, Source
@@ -46,8 +46,7 @@ class Lookup:
         self.prior = prior_fields(prior)
         at = prior.get("timestamp") if is_object(prior) else None
         self.prior_at = at if type(at) is str else None
-        utterance = request.utterance
-        self.context = Context(now=request.said_at or None, zone=utterance.zone, locale=utterance.locale)
+        self.context = Context.of(request.utterance, request.said_at)
 
     def look_up(self, slot: Slot) -> Generator[Need, object, FieldState]:
         """Search the sources, then let the field policy and the slot's schema have their say."""
@@ -130,7 +129,7 @@ class Lookup:
 
     def _set_before(self, slot: Slot) -> FieldState | None:
         wrapper, inner = nearest(self.request.pre_set_data, slot.path)
-        if not is_object(wrapper) or wrapper.get("trust") != USER:
+        if not approved(wrapper):
             return None  # R-14
         origin = wrapper.get("origin")
         value = descend(wrapper.get("value", UNSET), inner)

@@ -8,7 +8,6 @@ import msgspec
 
 from preflight.core.schema import Plan, compile_schema
 from preflight.limits import DEFAULT, Limits
-from preflight.model.json_value import thaw
 from preflight.model.slot import Unsupported
 from preflight.model.tool import Tool
 
@@ -21,7 +20,7 @@ class Setup(msgspec.Struct, frozen=True):
 
     limits: Limits = DEFAULT
     hooks: frozenset[str] = frozenset()
-    plan_for: Callable[[Tool], Plan | Unsupported] = lambda tool: compile_schema(thaw(tool.input_schema))
+    plan_for: Callable[[Tool], Plan | Unsupported] = lambda tool: compile_schema(tool.input_schema)
 
 
 PLAIN = Setup()

@@ -6,9 +6,8 @@ from typing import Literal
 
 from msgspec import UNSET
 
-from preflight.core.pointer import Path, descend, nearest
-from preflight.model.instruction import USER
-from preflight.model.json_value import is_object
+from preflight.model.instruction import approved
+from preflight.model.pointer import Path, descend, nearest
 from preflight.model.request import Request
 
 
@@ -31,7 +30,7 @@ class RequestShape:
         if answered is not UNSET:
             return answered
         wrapper, inner = nearest(self._request.pre_set_data, path)
-        if is_object(wrapper) and wrapper.get("trust") == USER:
+        if approved(wrapper):
             return descend(wrapper.get("value", UNSET), inner)
         return UNSET
 

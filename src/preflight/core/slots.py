@@ -26,7 +26,7 @@ def slots_of(request: Request, plan: Plan, states: Mapping[str, FieldState] = {}
 
 def open_slots(request: Request, decision: Decision, plan: Plan) -> dict[str, Slot]:
     """Return, by name, every slot that a decision did not settle, and those among which it could not choose (R-35)."""
-    states = {state.name: state for state in (*(decision.fields or ()), *decision.extra_fields)}
+    states = {state.name: state for state in decision.states}
     branches = decision.gate.branches if decision.gate else ()
     choices = {name for branch in branches for option in branch.branch_options for name in option}
     settled = {name for name, state in states.items() if state.settled and name not in choices}

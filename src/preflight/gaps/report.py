@@ -16,7 +16,6 @@ import msgspec
 from preflight.core.schema.shape import UNDECLARED
 from preflight.model.decision import Gate
 from preflight.model.record import Record
-from preflight.model.slot import FieldState
 
 Left = Literal["value", "branch", "act"]
 DefinitionKind = Literal[
@@ -159,7 +158,7 @@ def _exhausted(record: Record) -> Iterator[_InstructionKey]:
 
 
 def _answered(record: Record) -> Iterator[_InstructionKey]:
-    for state in _states(record):
+    for state in record.states:
         if state.settled and state.source == "user_answer":
             yield (*_tool(record), "value", starred(state.name))
 
@@ -185,7 +184,7 @@ def _undeclared(record: Record) -> Iterator[tuple[DefinitionKind, str, str]]:
     """What this decision found undeclared: its kind, where, and in words."""
     if record.gate is not None:
         yield from _at_the_gate(record.gate)
-    for state in _states(record):
+    for state in record.states:
         if state.route == "definition_repair" and state.lookup_failed:
             yield "hook_failed", starred(state.name), "a lookup of the field failed"
         elif state.route == "definition_repair":
@@ -232,10 +231,6 @@ def _at_the_gate(gate: Gate) -> Iterator[tuple[DefinitionKind, str, str]]:
 def starred(name: str) -> str:
     """Return a slot's name or a pointer with list positions written `*`, so that they count together."""
     return "/".join("*" if token.isascii() and token.isdigit() else token for token in name.split("/"))
-
-
-def _states(record: Record) -> tuple[FieldState, ...]:
-    return (*(record.fields or ()), *record.extra_fields)
 
 
 def _tool(record: Record) -> tuple[str, str]:

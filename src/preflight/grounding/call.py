@@ -78,11 +78,10 @@ def ground_call(
 
 def places_of(segments: Sequence[Segment], context: Context) -> list[Place]:
     """The user's segments, indexed; those of an earlier request are marked as carried (R-51)."""
-    language = context.locale.replace("_", "-").split("-")[0].lower()
     requests = [segment.request for segment in segments if segment.trust == USER and segment.request is not None]
     current = max(requests, default=None)
     return [
-        Place(at, index_of(segment.text, language), segment.request is not None and segment.request != current)
+        Place(at, index_of(segment.text, context.language), segment.request is not None and segment.request != current)
         for at, segment in enumerate(segments)
         if segment.trust == USER and segment.text
     ]

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from preflight.model.evidence import Evidence
+from preflight.model.request import Utterance
 
 Role = Literal["target", "object", "quantity", "time", "option", "content"]
 State = Literal["known", "unknown", "confirm"]
@@ -23,6 +24,16 @@ class Context(msgspec.Struct, frozen=True):
     now: str | None = None
     zone: str | None = None
     locale: str = "en"
+
+    @classmethod
+    def of(cls, utterance: Utterance, now: str) -> Context:
+        """Return the context of an utterance, read by the clock `now`; empty: by none."""
+        return cls(now=now or None, zone=utterance.zone, locale=utterance.locale)
+
+    @property
+    def language(self) -> str:
+        """The language of the locale, as its lower-case code."""
+        return self.locale.replace("_", "-").split("-")[0].lower()
 
 
 NOTHING_RECORDED = Context()

@@ -11,6 +11,7 @@ from preflight.grounding.field import Field, compile_field
 from preflight.grounding.findings import Target
 from preflight.grounding.tokens import identifier_shaped
 from preflight.model.evidence import Evidence
+from preflight.model.pointer import escape
 
 _MAX_DEPTH = 16
 _PACKED = (",", ";", "|")
@@ -54,7 +55,7 @@ def _children(
         properties = schema.get("properties")
         for key, child in value.items():
             below = properties.get(key) if isinstance(properties, Mapping) else None
-            yield escape(str(key)), child, below if isinstance(below, Mapping) else {}, str(key)
+            yield escape(key), child, below if isinstance(below, Mapping) else {}, str(key)
         return
     items = schema.get("items")
     below = dict(items) if isinstance(items, Mapping) else {}
@@ -62,11 +63,6 @@ def _children(
         below["description"] = schema["description"]
     for at, child in enumerate(value):
         yield str(at), child, below, name
-
-
-def escape(key: str) -> str:
-    """A key as one step of a JSON Pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 def packed(leaf: Leaf) -> list[Leaf] | None:

@@ -30,6 +30,7 @@ from preflight.grounding.text import bounded, has_deceiving
 from preflight.grounding.words import FUNCTION
 from preflight.model.evidence import Evidence, Located
 from preflight.model.instruction import USER, Segment
+from preflight.model.pointer import tokens
 
 _PLAIN_NUMBER = re.compile(r"[-\u2212]?[0-9]{1,40}(?:\.[0-9]{1,40})?")
 _MONEY_SIGNS = "$€£¥₩₹"
@@ -96,8 +97,7 @@ def located_from(evidence: Evidence, value: object) -> Located:
 def _value_at(value: object, part: Evidence) -> object:
     """What a part stands for: a leaf of the value, an item of a packed list, else its own canonical form."""
     pointer, hash_sign, item = part.pointer.partition("#")
-    for step in pointer.split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
+    for key in tokens(pointer):
         if isinstance(value, Mapping):
             value = value.get(key)
         elif isinstance(value, list | tuple) and key.isdigit() and int(key) < len(value):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from preflight.core.schema.pointers import join
 from preflight.lint.finding import Finding
 from preflight.lint.quoting import cut, name
 from preflight.lint.subject import Subject
 from preflight.model.json_value import is_object
+from preflight.model.pointer import join
 from preflight.model.rules import ToolRules
 from preflight.rules import ProviderChecklist, provider_conditions
 from preflight.rules.provider import META_KEY

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 import msgspec
 
-from preflight.core.schema.pointers import from_fragment, join
+from preflight.core.schema.fragments import from_fragment
 from preflight.model.json_value import is_object
+from preflight.model.pointer import join
 
 Schema = Mapping[str, object]
 _INSIDE = ("anyOf", "oneOf", "allOf")

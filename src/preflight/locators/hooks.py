@@ -105,7 +105,7 @@ def _checked(
 ) -> dict[str, Located]:
     """Keep the places whose words read as the value and stand for nothing else."""
     utterance = request.utterance
-    context = Context(now=utterance.now or None, zone=utterance.zone, locale=utterance.locale)
+    context = Context.of(utterance, utterance.now)
     kept: dict[str, Located] = {}
     for name, slot in absent.items():
         place = _place(named.get(name), slot.claim, heard)

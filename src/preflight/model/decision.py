@@ -140,6 +140,11 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     trigger: object = None
 
     @property
+    def states(self) -> tuple[FieldState, ...]:
+        """The state of every slot, the required ones first."""
+        return (self.fields or ()) + self.extra_fields
+
+    @property
     def executable(self) -> bool:
         """True for `execute` and nothing else."""
         return self.execution_decision == "execute"

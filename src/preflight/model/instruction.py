@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeGuard
+
 import msgspec
+
+from preflight.model.json_value import is_object
 
 USER = "user"
 UNTRUSTED = "untrusted"
 ANSWER = "answer:"
 """How the origin of a segment begins that a user said when asked to say the act again; the question's id follows."""
+
+
+def approved(setting: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a setting is in the wrapper of one that a user approved (R-14)."""
+    return is_object(setting) and setting.get("trust") == USER
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):

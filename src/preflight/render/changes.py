@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from preflight.model.decision import Gate
 from preflight.model.record import Record
 from preflight.render.phrases import ROUTES, why_unknown
-from preflight.render.record import all_fields
 from preflight.render.styled import Line, line
 from preflight.render.visible import visible
 
@@ -39,7 +38,7 @@ def would_have_changed(steps: Sequence[Record]) -> list[Line]:
 
 
 def _needed(record: Record) -> list[str]:
-    names = [visible(field.name) for field in all_fields(record) if field.settled]
+    names = [visible(field.name) for field in record.states if field.settled]
     items = [visible(item.id) for item in record.user_checklist or ()]
     texts = []
     if names:

@@ -15,7 +15,6 @@ from preflight.render.changes import would_have_changed
 from preflight.render.phrases import DECISIONS, ROUTES, source_words, why_unknown
 from preflight.render.reading import near, readings
 from preflight.render.record import (
-    all_fields,
     checklist_lines,
     condition_lines,
     headline,
@@ -37,7 +36,7 @@ def explanation(
     """
     record = steps[0]
     blocks: list[Block] = [_verdict(steps), headline(record), line(), *_path(record), *words_lines(record)]
-    if fields := all_fields(record):
+    if fields := record.states:
         blocks += [line(), Table(("slot", "state", "value", "source", "evidence"), tuple(map(_row, fields)))]
         blocks += [line_ for field in fields for line_ in _mentions(field, record)]
     blocks += [

@@ -26,7 +26,7 @@ def summary(record: Record) -> list[Block]:
     """Return a record as people want to read it; of a tool that was not confirmed, not even the name (R-25)."""
     lines: list[Block] = [headline(record), *call_lines(record)]
     lines += words_lines(record)
-    fields = all_fields(record)
+    fields = record.states
     if fields:
         lines += [line(), slot_table(fields)]
     lines += checklist_lines(record.user_checklist or ())
@@ -74,17 +74,12 @@ def tool_words(record: Record) -> str:
 
 def words_lines(record: Record) -> list[Line]:
     """Return the user's words, marked; the matched pieces alone where the words were not stored."""
-    fields = all_fields(record)
+    fields = record.states
     if isinstance(record.instruction, msgspec.UnsetType):
         found = [(field.name, field.evidence.matched_text) for field in fields if field.evidence is not None]
         return [labelled("said", f"… {quoted(text)} … for {visible(name)}") for name, text in found]
     lines = said(record.instruction, fields)
     return [(Piece(f"{'said':<11}", "dim"), *lines[0]), *map(indented, lines[1:])] if lines else []
-
-
-def all_fields(record: Record) -> tuple[FieldState, ...]:
-    """Return the slots of a record, required and optional."""
-    return (record.fields or ()) + record.extra_fields
 
 
 def slot_table(fields: Sequence[FieldState]) -> Table:

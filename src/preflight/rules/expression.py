@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from preflight.core.pointer import name_of
+from preflight.model.pointer import name_of
 from preflight.rules.bounds import DEFAULT_BOUNDS, Bounds
 
 Root = Literal["args", "measured", "preset", "user", "record"]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from preflight.core.pointer import descend
 from preflight.model.json_value import is_object
+from preflight.model.pointer import descend, tokens
 from preflight.rules.inputs import ANY
 
 CODES = {"string": "s", "integer": "i", "number": "d", "boolean": "b", "object": "m", "array": "l"}
@@ -61,8 +61,7 @@ def _resolved(here: object, root: object) -> object:
         reference = here.get("$ref") if is_object(here) else None
         if not isinstance(reference, str) or not reference.startswith("#"):
             return here
-        steps = [part.replace("~1", "/").replace("~0", "~") for part in reference[1:].split("/")[1:]]
-        here = descend(root, tuple(steps))
+        here = descend(root, tuple(tokens(reference[1:])))
     return None
 
 

@@ -38,5 +38,5 @@ def _matches_slot(record: Record, name: str | None, source: str | None) -> bool:
     # The steps of an execution repeat their decision's slots; an audit by slot finds the decision only.
     if lifecycle.stage(record.execution_decision) > 0:
         return False
-    slots = (record.fields or ()) + record.extra_fields
+    slots = record.states
     return any(name in (None, slot.name) and source in (None, slot.source) for slot in slots)

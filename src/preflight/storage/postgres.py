@@ -210,6 +210,6 @@ def _values(entry: Entry) -> list[Any]:
     state = record.execution_decision
     follows = [before for before, after in lifecycle.FOLLOWS.items() if before is not None and state in after]
     decision = lifecycle.stage(state) == 0
-    slots = (record.fields or ()) + record.extra_fields if decision else ()
+    slots = record.states if decision else ()
     row = [escape(value) if type(value) is str else value for value in columns(entry)]
     return [*row, follows, [escape(slot.name) for slot in slots], [slot.source or "" for slot in slots]]

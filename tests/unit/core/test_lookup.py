@@ -10,10 +10,10 @@ from msgspec import UNSET
 from preflight import FieldRules, ToolRules
 from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.needs import Failed, Need
-from preflight.core.pointer import descend, name_of, nearest
 from preflight.core.policy import ruled, validated
 from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.json_value import confirmation_id
+from preflight.model.pointer import descend, name_of, nearest
 from preflight.model.slot import FieldState
 from tests.unit.core.test_conditions import decided
 from tests.unit.gates import TOOL, tool

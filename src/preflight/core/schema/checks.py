@@ -9,11 +9,12 @@ from typing import NoReturn, cast
 import jsonschema_rs
 
 from preflight.core.schema.document import Document
+from preflight.core.schema.fragments import fragment
 from preflight.core.schema.keywords import Raw
-from preflight.core.schema.pointers import fragment, join
 from preflight.core.schema.refusal import refuse
 from preflight.core.schema.survey import Survey
 from preflight.model.json_value import thaw
+from preflight.model.pointer import join
 
 _BASE = "urn:preflight:tool"
 _LISTS = frozenset(("allOf", "anyOf"))

@@ -12,10 +12,10 @@ from preflight.core.schema.keywords import Raw
 from preflight.core.schema.members import Members
 from preflight.core.schema.node import Array, Node
 from preflight.core.schema.plan import Plan
-from preflight.core.schema.pointers import slot_name
 from preflight.core.schema.refusal import Refusal, refuse
 from preflight.core.schema.shape import ARRAYS, OBJECTS, Path, Shape, Walked
 from preflight.core.schema.view import View
+from preflight.model.pointer import name_of
 from preflight.model.slot import FieldState, Slot
 
 Walk = Generator[Slot, FieldState, Found]
@@ -99,7 +99,7 @@ class _Walker:
 
     def _elements(self, array: Array, path: Path, claim: object, length: int) -> Walk:
         claims = claim if isinstance(claim, ARRAYS) else []
-        result = Found(slot_name(path), claim)
+        result = Found(name_of(path), claim)
         values: list[object] = []
         loose: list[object] = []
         for index in range(length):

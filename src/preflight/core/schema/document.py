@@ -9,11 +9,12 @@ from urllib.parse import unquote
 import jsonschema_rs
 import msgspec
 
+from preflight.core.schema.fragments import from_fragment
 from preflight.core.schema.keywords import DATA, Raw, subschemas
-from preflight.core.schema.pointers import from_fragment, join
 from preflight.core.schema.refusal import refuse
 from preflight.core.schema.shape import ARRAYS, OBJECTS
 from preflight.limits import Limits
+from preflight.model.pointer import join
 
 _DIALECTS: dict[str, tuple[type[jsonschema_rs.Validator], bool]] = {
     "json-schema.org/draft/2020-12/schema": (jsonschema_rs.Draft202012Validator, False),

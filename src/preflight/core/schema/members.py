@@ -10,9 +10,9 @@ from preflight.core.schema.branches import Judged, judge
 from preflight.core.schema.found import Found
 from preflight.core.schema.keywords import Raw
 from preflight.core.schema.plan import Plan
-from preflight.core.schema.pointers import slot_name
 from preflight.core.schema.shape import NOT_CHOSEN, NOT_CONFIRMED, OBJECTS, UNDECLARED, Path, Policy, Shape
 from preflight.core.schema.view import Condition, Group, View
+from preflight.model.pointer import name_of
 from preflight.model.slot import BranchProblem, DroppedClaim
 
 Fresh = list[tuple[str, tuple[Raw, ...], bool]]
@@ -78,7 +78,7 @@ class Members:
 
     def name(self, member: str) -> str:
         """The slot's name of a member."""
-        return slot_name((*self.path, member))
+        return name_of((*self.path, member))
 
     def declares(self, name: str) -> bool:
         """Whether the member has a schema in what was in force so far."""
@@ -94,7 +94,7 @@ class Members:
 
     def result(self) -> Found:
         """Assemble the object, required members first, in the order of `required`."""
-        result = Found(slot_name(self.path) if self.path else "", self.claim)
+        result = Found(name_of(self.path) if self.path else "", self.claim)
         value: dict[str, object] = {}
         loose: dict[str, object] | None = {}
         for name in self._required:

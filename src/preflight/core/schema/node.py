@@ -10,11 +10,9 @@ from msgspec import UNSET
 from preflight.core.schema.document import Document
 from preflight.core.schema.effective import effective
 from preflight.core.schema.keywords import Raw
-from preflight.core.schema.pointers import slot_name
 from preflight.core.schema.view import ALL_KINDS, Kind, View, Views
+from preflight.model.pointer import name_of
 from preflight.model.slot import Slot
-
-_NO_KIND: frozenset[Kind] = frozenset()
 
 
 class Node:
@@ -59,7 +57,7 @@ class Node:
 
     def slot(self, path: tuple[str | int, ...], claim: object = UNSET, *, required: bool = True) -> Slot:
         """The slot for this place at `path`."""
-        return Slot(slot_name(path), path, self.schema, required, "null" in self.kinds, claim)
+        return Slot(name_of(path), path, self.schema, required, "null" in self.kinds, claim)
 
 
 class Array(msgspec.Struct, frozen=True, eq=False):

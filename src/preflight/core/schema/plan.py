@@ -96,7 +96,8 @@ def _compile(input_schema: object, limits: Limits) -> Plan:
 
 
 def _optional(view: View, members: dict[str, Node]) -> tuple[Slot, ...]:
-    return tuple(node.slot((name,), required=False) for name, node in members.items() if name not in set(view.required))
+    required = set(view.required)
+    return tuple(node.slot((name,), required=False) for name, node in members.items() if name not in required)
 
 
 __all__ = ["Plan", "compile_schema"]

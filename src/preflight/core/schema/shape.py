@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from preflight.model.pointer import Path
 from preflight.model.slot import BranchProblem, DroppedClaim, FieldState, Unsupported
 
 OBJECTS = (dict, MappingProxyType)
@@ -14,7 +15,6 @@ OBJECTS = (dict, MappingProxyType)
 ARRAYS = (list, tuple)
 """How a JSON array may be held."""
 
-Path = tuple[str | int, ...]
 Policy = Literal["drop", "ask", "allow"]
 
 NOT_CONFIRMED = "not confirmed at any source"

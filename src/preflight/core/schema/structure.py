@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from preflight.core.schema.keywords import Raw
 from preflight.core.schema.node import Node, Nodes
-from preflight.core.schema.pointers import join, unescape
 from preflight.core.schema.refusal import refuse
 from preflight.core.schema.view import View
+from preflight.model.pointer import join, unescape
 
 # Shown as nothing, yet not of the category "format": joiner, Hangul fillers, variation selectors.
 _INVISIBLE = frozenset(

@@ -6,9 +6,9 @@ from typing import NoReturn
 
 from preflight.core.schema.document import Document
 from preflight.core.schema.keywords import Raw, Where, subschemas
-from preflight.core.schema.pointers import join
 from preflight.core.schema.refusal import refuse
 from preflight.limits import Limits
+from preflight.model.pointer import join
 
 _NOT_WALKED = {
     "$dynamicRef": "`$dynamicRef` is not supported; use `$ref`",

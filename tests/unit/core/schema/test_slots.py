@@ -8,7 +8,7 @@ import pytest
 from msgspec import UNSET
 
 from preflight.core.schema import Plan, compile_schema, walk
-from preflight.core.schema.pointers import escape, slot_name, unescape
+from preflight.model.pointer import escape, name_of, unescape
 from preflight.model.slot import DroppedClaim, Slot
 from tests.unit.core.schema.scripted import NULL, STRING, Script, drive, obj, plan_for, run
 
@@ -46,12 +46,12 @@ def test_odd_names_are_plain_data_at_every_depth(name: str) -> None:
 def test_odd_names_below_odd_names(name: str) -> None:
     schema = obj({name: obj({name: STRING}, [name])}, [name])
     assert [slot.path for slot in run(schema).slots] == [(name, name)]
-    assert run(schema, {slot_name((name, name)): "x"}).walked.arguments == {name: {name: "x"}}
+    assert run(schema, {name_of((name, name)): "x"}).walked.arguments == {name: {name: "x"}}
 
 
 def test_names_are_plain_at_the_root_and_pointers_below() -> None:
-    assert slot_name(("a/b~c",)) == "a/b~c"
-    assert slot_name(("a/b", 0, "c~d")) == "a~1b/0/c~0d"
+    assert name_of(("a/b~c",)) == "a/b~c"
+    assert name_of(("a/b", 0, "c~d")) == "a~1b/0/c~0d"
     assert unescape(escape("~1/~0")) == "~1/~0"
 
 

@@ -1,4 +1,4 @@
-"""Names of slots as paths, and values found by them (R-33)."""
+"""JSON Pointers, names of slots as paths, and values found by them (RFC 6901, R-33)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,36 @@ from preflight.model.json_value import is_object
 Path = tuple[str | int, ...]
 
 
+def escape(token: str | int) -> str:
+    """Return one token as it stands inside a pointer: `~` as `~0`, `/` as `~1`."""
+    return str(token).replace("~", "~0").replace("/", "~1")
+
+
+def unescape(token: str) -> str:
+    """Return what a token of a pointer means: the reverse of `escape`."""
+    return token.replace("~1", "/").replace("~0", "~")
+
+
+def join(pointer: str, *tokens: str | int) -> str:
+    """Return a pointer with more tokens, each escaped."""
+    return pointer + "".join("/" + escape(token) for token in tokens)
+
+
+def tokens(pointer: str) -> list[str]:
+    """Return the tokens of a pointer, each unescaped; the empty pointer has none."""
+    return [unescape(token) for token in pointer.split("/")[1:]]
+
+
+def steps(pointer: str) -> Path:
+    """Return the steps of a pointer; a token of digits is an index."""
+    return tuple(int(token) if token.isascii() and token.isdigit() else token for token in tokens(pointer))
+
+
 def name_of(path: Path) -> str:
     """Return the name of a slot: the property at the root, its JSON Pointer without the first slash below."""
     if len(path) == 1:
         return str(path[0])
-    return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in path)
+    return "/".join(map(escape, path))
 
 
 def nearest(table: Mapping[str, object], path: Path) -> tuple[object, Path]:
