@@ -346,8 +346,9 @@ class Shell:
         kept = encode(as_given(ready.given)) if self._store_instruction else None
         plan = ready.setup.plan_for(ready.request.tool) if decision.fields is not None else None
         slots = open_slots(ready.request, decision, plan) if isinstance(plan, Plan) else {}
-        if isinstance(plan, Plan) and record.phase == "at_instruction":
-            slots |= {slot.name: slot for slot in (slot_of(plan),)}
+        if isinstance(plan, Plan):
+            when = slot_of(plan)
+            slots = {**slots, when.name: when}
         return question_of(record, slots, self._clock.now(), self._limits, kept)
 
     def _remember(self, question_id: str, request: Request) -> None:

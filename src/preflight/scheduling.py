@@ -21,6 +21,7 @@ from preflight.rulebook import RuleSource
 _FETCHED_ANEW = ("measured_data", "checklist_answers", "prior_execution_state", "trigger")
 """What a deferred run never keeps: it is measured, confirmed and looked up when it fires (R-80)."""
 
+_OF_TRIGGERS = ("extract_trigger", "extract_unused_time")
 
 Table = dict[str, Hook]
 
@@ -30,7 +31,7 @@ def schedulable(table: Table, served: Table, storage: Storage, rules: RuleSource
     if "extract_trigger" not in table:
         return table, served
     if not isinstance(storage, Scheduling):
-        return {name: hook for name, hook in table.items() if name != "extract_trigger"}, served
+        return {name: hook for name, hook in table.items() if name not in _OF_TRIGGERS}, served
     return table, {**served, "read_trigger": _reader(rules)}
 
 

@@ -29,7 +29,7 @@ from preflight.model.decision import Decision
 from preflight.model.json_value import thaw
 from preflight.model.request import Request
 from preflight.model.slot import DroppedClaim, FieldState, Unsupported
-from preflight.model.trigger import Trigger, When
+from preflight.model.trigger import Trigger
 
 Path = Generator[Need, object, Decision]
 
@@ -113,8 +113,8 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
         return run.schema_unsupported(walked.unsupported)
 
     unknown = verdict.unknown_states(walked)
-    if run.phase == "at_instruction" and "extract_trigger" in setup.hooks:
-        unknown += yield from _when(run, plan)
+    if type(request.trigger) is not Trigger and "extract_trigger" in setup.hooks:
+        unknown += yield from _when(run, plan, walked)
     if run.phase == "at_instruction" and not verdict.blocking(unknown, run.phase) and not walked.branches:
         return (yield from _deferring(run, Findings(walked, unknown, None)))
     states: tuple[ItemState, ...] | None = None
@@ -127,15 +127,17 @@ def _looking_up(run: Run, items: tuple[Item, ...]) -> Path:
     return decision if "format_reason" not in setup.hooks else (yield from _worded(run, decision))
 
 
-def _when(run: Run, plan: Plan) -> Generator[Need, object, list[FieldState]]:
-    """Settle when the run is to fire; what is open of it is asked for with everything else (R-81, R-90)."""
-    fixed = run.fixed
-    assert fixed is not None and fixed.c1_when_case is not None  # noqa: S101, PT018  the fixed checklist is settled
-    found = yield from when.settle(run.request, fixed.c1_when_case, when.slot_of(plan))
-    if type(found) is When:
-        run.when = found
-        return []
-    return [found]  # type: ignore[list-item]  # the other member of the union
+def _when(run: Run, plan: Plan, walked: Walked) -> Generator[Need, object, list[FieldState]]:
+    """Settle when the run is to happen; what is open of it is asked for with everything else (R-81, R-90)."""
+    fixed, slot, finds_unused = run.fixed, when.slot_of(plan), "extract_unused_time" in run.setup.hooks
+    assert fixed is not None  # noqa: S101  it is settled before any value
+    fields = (*walked.fields, *walked.extra_fields)
+    found = yield from when.settle(run.request, fixed, slot, fields, finds_unused=finds_unused)
+    if type(found) is FieldState:
+        run.when_open = found
+        return [found]
+    run.timed(found, answered=slot.name in run.request.user_answers)  # type: ignore[arg-type]  # the rest of the union
+    return []
 
 
 def _reading(run: Run) -> Decision:
@@ -160,7 +162,7 @@ def _conditions(run: Run, walked: Walked) -> Generator[Need, object, tuple[Condi
         else:
             request = declared
     rules = request.rules
-    run.notices = rules.notices
+    run.notices += rules.notices
     if not (rules.conditions or rules.limits or rules.fields or unread):
         return ()
     return (*(yield from conditions.check(request, walked)), *unread)

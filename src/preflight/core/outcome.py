@@ -7,23 +7,23 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import UNSET
 
-from preflight.core.fixed import BrokenHook, intent_fingerprint
+from preflight.core.fixed import BrokenHook, intent_fingerprint, phase_of
 from preflight.core.needs import Failed
 from preflight.core.setup import Setup
 from preflight.core.verdict import Findings, judge
-from preflight.core.wording import message_for, reason_of
+from preflight.core.wording import DONE_NOW, TIME_IS_A_VALUE, message_for, reason_of
 from preflight.errors import describe
-from preflight.model.checklist import Fixed, Match, Phase
+from preflight.model.checklist import Fixed, Match, Phase, WhenCase
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, ExecutionDecision, Gate, GateKind
 from preflight.model.request import Request
-from preflight.model.slot import DroppedClaim, Unsupported
+from preflight.model.slot import DroppedClaim, FieldState, Unsupported
 from preflight.model.trigger import When
 
 
 class Run:
     """What is known so far in one run; each method ends it in a decision that says just that."""
 
-    __slots__ = ("action_key", "fixed", "notes", "notices", "phase", "request", "setup", "when")
+    __slots__ = ("action_key", "fixed", "notes", "notices", "phase", "request", "setup", "when", "when_open")
 
     def __init__(self, request: Request, setup: Setup) -> None:
         """Begin a run: nothing is settled."""
@@ -35,6 +35,7 @@ class Run:
         self.notes = ""
         self.notices: tuple[str, ...] = ()
         self.when: When | None = None
+        self.when_open: FieldState | None = None
 
     def matched(self, match: Match) -> None:
         """Write the tool gate's answer into the fixed checklist, on both paths (R-25)."""
@@ -43,6 +44,20 @@ class Run:
         self.fixed = Fixed(
             fixed.c1_when_case, fixed.c2_user_action_name, fixed.c3_provider_action_name, fixed.c2_source, match
         )
+
+    def timed(self, when: When | None, *, answered: bool) -> None:
+        """Write when the run is to happen into the fixed checklist; None means now (R-24, R-81).
+
+        The user's answer stands above what was read from their words (R-40), and so does the value of a slot.
+        """
+        fixed = self.fixed
+        assert fixed is not None  # noqa: S101  the time comes after the fixed checklist
+        case: WhenCase = "immediate" if when is None else when.case
+        if when is None and (answered or fixed.c1_when_case != case):
+            self.notices = (DONE_NOW if answered else TIME_IS_A_VALUE,)
+        self.when = when
+        self.fixed = msgspec.structs.replace(fixed, c1_when_case=case)
+        self.phase = phase_of(self.request, case)
 
     # gates before any value is looked up
 
@@ -164,7 +179,7 @@ class Run:
             gate=gate,
             execution_decision=decision,
             reason=reason_of(gate, decision),
-            extra_fields=walked.extra_fields,
+            extra_fields=walked.extra_fields if self.when_open is None else (*walked.extra_fields, self.when_open),
             dropped_claims=walked.dropped,
             allowed_claims=walked.allowed,
             conditions=found.conditions,

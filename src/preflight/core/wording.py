@@ -6,6 +6,9 @@ from preflight.model.decision import Gate
 
 _ASK_INTENT = "Please say what should be done, and when: now, at a set time, or once something happens."
 _ASK_TOOL = "Please say again, in other words, what should be done and to what."
+DONE_NOW = "it is to be done now, as the user answered"
+TIME_IS_A_VALUE = "it is to be done now: the time that the words name is a value of the call"
+"""The notices of runs whose words sound like later."""
 
 _REASONS = {
     "checklist_unidentified": "an item of the user checklist has no id of its own",

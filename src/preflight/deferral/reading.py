@@ -2,6 +2,7 @@
 
 Both say it in the same few forms:
 
+    now                                                          at once, without waiting
     2026-12-04T09:00:00+09:00                                    a time
     0 9 * * 1 [Europe/Berlin] until cancelled                    cron fields, and an end
     FREQ=MONTHLY;BYMONTHDAY=1 [Europe/Berlin] until 2027-12-31T00:00:00+01:00
@@ -37,6 +38,7 @@ _CANCELLED = frozenset({"cancelled", "canceled", "cancelled.", "canceled."})
 _ZONE = re.compile(r"\s\[?(?P<zone>UTC(?:[+-]\d\d:\d\d)?|[A-Z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+){1,2})\]?$")
 _RULE = re.compile(r"^(?:RRULE:)?(?P<rule>FREQ=\S+)$", re.IGNORECASE)
 _NAMED = re.compile(r"^(?P<what>event|condition)\s+(?P<name>\S+)(?P<match>(?:\s+[\w.-]+=\S+)*)$")
+_NOW = frozenset({"now", "right now", "right away", "immediately", "at once"})
 _CASES = {At: "scheduled", Cron: "recurring", Rule: "recurring", Event: "conditional", Condition: "conditional"}
 
 
@@ -55,10 +57,15 @@ class TriggerReader:
     def read_trigger(
         self, given: object, utterance: Utterance, case: WhenCase | None
     ) -> dict[str, object] | NotGrounded:
-        """Return `{trigger, said, first}`, or why the text is no trigger; `case` is what the words must agree with."""
+        """Return `{case, trigger, said, first}`, or why the text is no trigger.
+
+        `case` is what the words must agree with. `{case: "immediate"}` alone says that nothing is to be waited for.
+        """
         now = moment(Context(now=utterance.now or None, zone=utterance.zone))
         if type(given) is not str or now is None:
             return NotGrounded("when_unreadable")
+        if case is None and given.strip(" .!").casefold() in _NOW:
+            return {"case": "immediate"}
         try:
             spec = read(given, utterance, now, self._rules().triggers)
         except Unclear as why:
@@ -69,6 +76,7 @@ class TriggerReader:
         if first is None and not isinstance(spec, Event | Condition):
             return NotGrounded("when_is_past" if isinstance(spec, At) else "when_never_comes")
         return {
+            "case": _CASES[type(spec)],
             "trigger": msgspec.to_builtins(spec),
             "said": triggers.said(spec, first),
             "first": None if first is None else triggers.text_of(first),

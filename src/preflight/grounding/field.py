@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
-from preflight.grounding.findings import Role
+from preflight.grounding.findings import Role, Target
 from preflight.grounding.quantities import field_unit
 from preflight.grounding.tables.units import Unit
 from preflight.grounding.words import STOP, cue_key, split_words
@@ -27,6 +27,7 @@ _TARGET_WORDS = frozenset(
     "recipient receiver recipients payee beneficiary iban account email mail phone cc bcc attendees".split()
 )
 _CONTENT_WORDS = frozenset("body message content text comment note notes caption summary reply memo".split())
+_TIME_WORDS = frozenset("date dates day time datetime timestamp when deadline due start end hour at".split())
 _PERSON = re.compile(r"recipient|receiver|mail|account|address|person|user|contact|wallet|payee", re.IGNORECASE)
 _FRACTION = re.compile(
     r"\bfraction\b|\bdecimal (?:form|value|fraction|format|number)\b|\bas a decimal\b|\b(?:between"
@@ -70,6 +71,12 @@ class Field(msgspec.Struct, frozen=True):
             or self.role in ("target", "object")
             or bool(_IDENTIFIER_WORDS.intersection(self.words[-2:]))
         )
+
+
+def holds_time(target: Target) -> bool:
+    """Whether a slot is for a day or a time: by its role, its format, or the last word of its name."""
+    field = compile_field(target.name, target.schema, target.role, target.hints)
+    return field.role == "time" or (field.role is None and bool(_TIME_WORDS.intersection(field.words[-1:])))
 
 
 def compile_field(name: str, schema: Mapping[str, object], role: Role | None, hints: Mapping[str, object]) -> Field:

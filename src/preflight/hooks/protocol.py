@@ -21,7 +21,13 @@ REQUIRED: Final = (
 DEFAULTED: Final = ("apply_field_policy", "validate_field_schema", "verify_user_checklist_item")
 """These have a default that verifies nothing; `strict=True` refuses it."""
 
-OPTIONAL: Final = ("get_advisory_notes", "build_deferred_input", "format_reason", "extract_trigger")
+OPTIONAL: Final = (
+    "get_advisory_notes",
+    "build_deferred_input",
+    "format_reason",
+    "extract_trigger",
+    "extract_unused_time",
+)
 
 ALL: Final = (*REQUIRED, *DEFAULTED, *OPTIONAL)
 
@@ -39,6 +45,7 @@ SIGNATURES: Final = {
     "build_deferred_input": "(request, fixed, fields) -> JSON value",
     "format_reason": "(decision) -> str",
     "extract_trigger": "(utterance) -> {value, segment_index, span: [start, end]} | None",
+    "extract_unused_time": "(request, fixed, fields) -> {value, segment_index, span: [start, end]} | None",
 }
 """What each hook is given and may return, for error texts and the reference."""
 

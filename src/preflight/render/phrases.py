@@ -46,6 +46,7 @@ _WHY = {
     "none_given": "the user said that there is none, and the tool requires it",
     "model_written": "the user has not confirmed this text",
     "when_not_said": "it is not said when",
+    "time_unused": "the words name a time that no value takes up: it may be the time to act",
     "when_said_twice": "more than one time is said",
     "when_unlike_said": "the time that is said does not agree with how it is said",
     "when_unreadable": "it cannot be read as a time, a recurrence, an event or a condition",

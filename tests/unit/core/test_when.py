@@ -18,7 +18,7 @@ from tests.unit.gates import request
 
 SAID = "Friday 4 December 2026, 09:00 Asia/Seoul"
 AT = {"kind": "at", "at": "2026-12-04T00:00:00.000000+00:00", "zone": "Asia/Seoul"}
-READ = {"trigger": AT, "said": SAID, "first": AT["at"]}
+READ = {"case": "scheduled", "trigger": AT, "said": SAID, "first": AT["at"]}
 PLACE = {"value": "2026-12-04T09:00:00+09:00", "segment_index": 0, "span": [0, 4]}
 
 
@@ -85,7 +85,19 @@ def test_a_broken_hook_holds(found: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "read", [Failed("raised"), None, {}, {**READ, "said": 5}, {**READ, "trigger": "at"}, {**READ, "first": 5}]
+    "read",
+    [
+        Failed("raised"),
+        None,
+        {},
+        {**READ, "said": 5},
+        {**READ, "trigger": "at"},
+        {**READ, "first": 5},
+        {**READ, "case": "soon"},
+        {**READ, "case": None},
+        {"case": "immediate"},
+        {**READ, "case": "immediate"},
+    ],
 )
 def test_a_broken_reader_holds(read: Any) -> None:
     decision = deciding(read=read)
@@ -139,3 +151,84 @@ def test_the_words_of_a_run_that_fires_are_read_by_the_clock_of_its_instruction(
     fired = msgspec.structs.replace(asked, trigger=Trigger("d", "o", "scheduled", "2026-12-01T00:00:00Z"))
     assert fired.said_at == "2026-12-01T00:00:00Z"
     assert msgspec.structs.replace(asked, trigger=Trigger("d", "o", "scheduled")).said_at == "2026-12-04T00:00:00Z"
+
+
+# an order that seems to mean now, while its words name a time (decision 0127)
+
+UNUSED = ("extract_trigger", "extract_unused_time")
+
+
+def now_or_later(found: Any, case: str = "immediate", read: Any = READ, **parts: Any) -> Decision:
+    facts = {
+        "classify_when_case": case, "extract_unused_time": found, "extract_trigger": PLACE, "read_trigger": read
+    }  # fmt: skip
+    return decided(services=UNUSED, facts=facts, **parts)
+
+
+@pytest.mark.parametrize("found", [PLACE, {**PLACE, "span": [0, 400]}, Located("x", 0, 0, 4)])
+def test_a_time_that_no_value_takes_up_is_asked_about(found: Any) -> None:
+    decision = now_or_later(found)
+    assert (decision.execution_decision, decision.trigger, decision.phase) == ("ask_user", None, "at_trigger")
+    assert unknown(decision) == (UnknownField("when", "time_unused", "ask_user"),)
+    (state,) = decision.extra_fields
+    lies_there = found is PLACE or isinstance(found, Located)
+    assert [mention.matched_text for mention in state.mentions] == (["send"] if lies_there else [])
+
+
+def test_without_one_the_run_goes_on() -> None:
+    decision = now_or_later(None)
+    assert (decision.execution_decision, decision.notices, decision.extra_fields) == ("execute", (), ())
+
+
+@pytest.mark.parametrize("case", ["immediate", "scheduled"])
+@pytest.mark.parametrize("found", [Failed("raised"), 5, NotGrounded("x"), {"span": [0, 4]}])
+def test_a_finder_that_breaks_holds(found: Any, case: str) -> None:
+    decision = now_or_later(found, case)
+    assert decision.execution_decision == "hold"
+    assert unknown(decision) == (UnknownField("when", "extract_unused_time failed", "definition_repair"),)
+
+
+def test_a_run_whose_time_is_a_value_is_done_now() -> None:
+    decision = now_or_later(None, "scheduled")
+    assert (decision.execution_decision, decision.phase, decision.trigger) == ("execute", "at_trigger", None)
+    assert decision.fixed is not None
+    assert decision.fixed.c1_when_case == "immediate"
+    assert decision.notices == ("it is to be done now: the time that the words name is a value of the call",)
+
+
+def test_a_run_whose_words_still_say_later_waits() -> None:
+    decision = now_or_later(PLACE, "scheduled")
+    assert (decision.execution_decision, type(decision.trigger)) == ("deferred", When)
+
+
+@pytest.mark.parametrize("case", ["recurring", "conditional"])
+def test_recurrences_and_conditions_are_read_from_the_words_alone(case: str) -> None:
+    decision = now_or_later(Failed("not asked"), case, {**READ, "case": case})
+    assert isinstance(decision.trigger, When)
+    assert decision.trigger.case == case
+
+
+@pytest.mark.parametrize("case", ["immediate", "scheduled", "recurring", "conditional"])
+def test_the_answer_now_waits_for_nothing(case: str) -> None:
+    decision = now_or_later(Failed("not asked"), case, {"case": "immediate"}, user_answers={"when": "now"})
+    assert (decision.execution_decision, decision.phase, decision.trigger) == ("execute", "at_trigger", None)
+    assert decision.fixed is not None
+    assert decision.fixed.c1_when_case == "immediate"
+    assert decision.notices == ("it is to be done now, as the user answered",)
+
+
+def test_the_answer_with_a_time_lets_an_order_wait() -> None:
+    decision = now_or_later(Failed("not asked"), "immediate", user_answers={"when": "…"})
+    assert (decision.execution_decision, decision.phase) == ("deferred", "at_instruction")
+    assert decision.fixed is not None
+    assert decision.fixed.c1_when_case == "scheduled"
+
+
+def test_the_notices_of_the_rules_stand_beside_it() -> None:
+    from preflight.model.rules import ToolRules
+
+    facts = {"classify_when_case": "immediate", "read_trigger": {"case": "immediate"}}
+    decision = decided(
+        ToolRules(notices=("from the rules",)), services=UNUSED, facts=facts, user_answers={"when": "now"}
+    )
+    assert decision.notices == ("it is to be done now, as the user answered", "from the rules")

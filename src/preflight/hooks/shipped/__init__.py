@@ -19,7 +19,7 @@ from preflight.core.slots import slots_of
 from preflight.grounding import Context, Finding, Target
 from preflight.grounding.locate import located_from
 from preflight.hooks.protocol import inline
-from preflight.hooks.shipped import act, mappings, trigger, when
+from preflight.hooks.shipped import act, mappings, trigger, unused_time, when
 from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure
 from preflight.measuring import Measurer, ReadTool
@@ -98,6 +98,18 @@ class ShippedHooks:
     def extract_trigger(self, utterance: Utterance) -> Located | NotGrounded | None:
         """Find the one time, recurrence, event or condition that the words state (R-81)."""
         return trigger.trigger_of(utterance, {} if self._rules is None else self._rules().triggers)
+
+    @inline
+    def extract_unused_time(self, request: Request, fixed: Fixed, fields: tuple[FieldState, ...]) -> Located | None:
+        """Find words that may say when to act and that no value takes up (R-81)."""
+        plan = plan_of(request.tool)
+        slots = slots_of(request, plan, {f.name: f for f in fields}) if isinstance(plan, Plan) else {}
+
+        def is_time(name: str) -> bool:
+            return name in slots and grounding.holds_time(_target(slots[name], request))
+
+        declared = {} if self._rules is None else self._rules().triggers
+        return unused_time.unused_time(request, fixed.c1_when_case or "immediate", fields, is_time, declared)
 
     @inline
     def extract_user_action_name(self, utterance: Utterance) -> str | None:

@@ -79,9 +79,9 @@ def _in_segment(
     if recurring:
         yield from _recurring(text, index, recurring, context)
         return
-    awaited = list(_awaited(text, index, declared))
-    if awaited:
-        yield from awaited
+    expected = list(awaited(text, index, declared))
+    if expected:
+        yield from expected
         return
     for match in _SOON.finditer(text):
         number = match["n"].lower()
@@ -91,7 +91,7 @@ def _in_segment(
     yield from _moments(segments, index, context)
 
 
-def _awaited(text: str, index: int, declared: Mapping[str, TriggerRule]) -> Iterator[Located]:
+def awaited(text: str, index: int, declared: Mapping[str, TriggerRule]) -> Iterator[Located]:
     """Find what the rules declare by the words that mean it."""
     for name, rule in declared.items():
         for phrase in rule.phrases:
@@ -109,13 +109,13 @@ def _moments(segments: tuple[Segment, ...], index: int, context: Context) -> Ite
     days = [day for day in named if not _OF_A_THING.search(text[max(0, day.start - 24) : day.start])]
     hours = times(text, context.language)
     place = clock.zone(context)
-    pairs = [(day, hour) for day in days for hour in hours if _beside(text, day, hour)]
+    pairs = [(day, hour) for day in days for hour in hours if beside(text, day, hour)]
     if days and not pairs:
         yield NotGrounded("time_of_day_not_said")
     claims: dict[str, None] = {}
     for day, hour in pairs:
-        for date in resolve(_key(day), context)[0]:
-            local = datetime.combine(date, time(*_key(hour)))  # type: ignore[arg-type]  # hour, minute, second
+        for date in resolve(key_of(day), context)[0]:
+            local = datetime.combine(date, time(*key_of(hour)))  # type: ignore[arg-type]  # hour, minute, second
             claims |= dict.fromkeys(at.isoformat() for at in (clock.instants(local, place) if place else ()))
     grounded = [_grounded(segments, claim, context) for claim in itertools.islice(claims, _MOST_READINGS)]
     yield from (each for each in grounded if isinstance(each, Located))
@@ -131,13 +131,13 @@ def _grounded(segments: tuple[Segment, ...], claim: str, context: Context) -> Lo
     return NotGrounded(finding.reason, finding.mentions)
 
 
-def _key(mention: Mention) -> tuple[object, ...]:
+def key_of(mention: Mention) -> tuple[object, ...]:
     """Return the key of a date or a time, which is a tuple."""
     assert isinstance(mention.key, tuple)  # noqa: S101  the keys of both are
     return mention.key
 
 
-def _beside(text: str, day: Mention, hour: Mention) -> bool:
+def beside(text: str, day: Mention, hour: Mention) -> bool:
     """Whether nothing but a joining word stands between a day and a time of day."""
     if hour.start >= day.end:
         return _BETWEEN.fullmatch(text[day.end : hour.start]) is not None
@@ -150,8 +150,8 @@ def _recurring(text: str, index: int, found: list[re.Match[str]], context: Conte
         return
     match = found[0]
     hours = [hour for hour in times(text, context.language) if hour.start >= match.end() or hour.end <= match.start()]
-    near = [hour for hour in hours if _beside(text, Mention(*match.span(), (), "date"), hour)]
-    clocks = {_key(hour)[:2]: hour for hour in near}
+    near = [hour for hour in hours if beside(text, Mention(*match.span(), (), "date"), hour)]
+    clocks = {key_of(hour)[:2]: hour for hour in near}
     if not match["hour"] and len(clocks) != 1:
         yield NotGrounded("ambiguous" if clocks else "time_of_day_not_said")
         return
@@ -185,7 +185,7 @@ def _end(text: str, context: Context) -> str | None:
         for day in dates(text, context.language)
         if re.search(r"\b(?:until|till|through) (?:the )?$", text[: day.start], re.IGNORECASE)
     ]
-    days = {day for mention in ends for day in resolve(_key(mention), context)[0]}
+    days = {day for mention in ends for day in resolve(key_of(mention), context)[0]}
     place = clock.zone(context)
     if len(days) != 1 or place is None:
         return None

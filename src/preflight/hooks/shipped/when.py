@@ -61,6 +61,20 @@ def classify(utterance: Utterance) -> WhenCase | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
+def says_now(utterance: Utterance) -> bool:
+    """Whether the latest wording that names a time says outright that it is to be done now."""
+    now: frozenset[WhenCase] = frozenset({"immediate"})
+    return next(filter(None, map(_cues, wordings(utterance))), None) == now
+
+
+def later_in(text: str) -> tuple[int, int] | None:
+    """Return the place of the first words that say later, or None."""
+    at = [i for i, char in enumerate(text) if not char.isspace() or (i and not text[i - 1].isspace())]
+    joined = "".join(" " if text[i].isspace() else text[i].lower()[:1] for i in at)
+    found = _COMPILED["scheduled"].search(joined)
+    return found and (at[found.start()], at[found.end() - 1] + 1)
+
+
 def _cues(text: str) -> frozenset[WhenCase]:
     text = _OF_A_THING.sub(" ", " ".join(text.casefold().split()))
     return frozenset(case for case, pattern in _COMPILED.items() if pattern.search(text))

@@ -1,0 +1,188 @@
+"""Which time in the user's words does no value of the call take up? It may be the time to act (R-81, decision 0127).
+
+An order means now when its words name no time to act. A day or a time of day that stands there all the same is
+either a value of the call, or a part of something that is named ("the invoice of 3 March"), or the time to act.
+Only the first two let the call go on. In the same way words that sound like later ("book it on Friday") mean now
+when the time they name is a value of the call, and nothing else in them says later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time
+from typing import NamedTuple
+
+from preflight.grounding import Context, clock
+from preflight.grounding.date_resolution import resolve
+from preflight.grounding.dates import dates
+from preflight.grounding.mention import Mention
+from preflight.grounding.quoting import own_words
+from preflight.grounding.times import times
+from preflight.hooks.shipped import when
+from preflight.hooks.shipped.request_text import current_segments
+from preflight.hooks.shipped.trigger import awaited, beside, key_of
+from preflight.model.checklist import WhenCase
+from preflight.model.evidence import Evidence, Located
+from preflight.model.request import Request
+from preflight.model.rules import TriggerRule
+from preflight.model.slot import FieldState
+
+IsTime = Callable[[str], bool]
+"""Whether a field of this name holds a time, by its schema and the rules."""
+Span = tuple[int, int]
+
+_BEFORE = 40
+_OF_A_THING = re.compile(
+    r"(?:\b(?:of|for|from|since|until|till|by|before|between|to|dated|my|your|his|her|our|their|its|a|an)"
+    r"|\b(?:is|are|was|were|be|been|starts?|started|ends?|ended|begins?|began|took place|happened)(?: on| at)?"
+    r"|(?<!\bon)(?<!\bat) the|^the)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_POSSESSIVE = re.compile(r"['’]s?\b", re.IGNORECASE)
+_QUOTED = re.compile(
+    r"\"[^\"\n]+\"|“[^”\n]+”|«[^»\n]+»|「[^」\n]+」|`[^`\n]+`|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^’\n]+’(?!\w)"
+)
+_SHORT = 40
+_TIMES = ("date", "time")
+_TAKES = (*_TIMES, "number", "percent", "unit", "ordinal")
+"""How words are read that a value takes up. A text takes up nothing: a model may write any words of the user there."""
+_ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:[T ]\d\d:\d\d.*)?|\d\d:\d\d(?::\d\d)?")
+
+
+def unused_time(
+    request: Request,
+    case: WhenCase,
+    fields: tuple[FieldState, ...],
+    is_time: IsTime,
+    declared: Mapping[str, TriggerRule],
+) -> Located | None:
+    """Return the first words of the current request that may say when to act and that no value takes up, else None.
+
+    `fields` are the slots as they were settled. While one that holds a time is open, its question comes first. Words
+    that say `now` outright leave nothing open.
+    """
+    utterance = request.utterance
+    if when.says_now(utterance) or any(f.status == "unknown" and is_time(f.name) for f in fields):
+        return None
+    context = Context.of(utterance, utterance.now)
+    said = [text for state in fields if state.settled for text in _times_in(state.value, held=is_time(state.name))]
+    current = {id(segment) for segment in current_segments(utterance)}
+    for index, segment in enumerate(utterance.segments or ()):
+        if id(segment) not in current:
+            continue
+        strict = case != "immediate"
+        taken = [span for state in fields for span in _taken(state, index, is_time, _TIMES if strict else _TAKES)]
+        found = _left(segment.text, taken, Reading(context, said, declared, strict))
+        if found is not None:
+            return Located(segment.text[slice(*found)], index, *found)
+    return None
+
+
+class Reading(NamedTuple):
+    """How a text is read: by which clock, beside which values and names.
+
+    `strict` lets the times of things count, too, and every other word that says later.
+    """
+
+    context: Context
+    said: list[str]
+    declared: Mapping[str, TriggerRule]
+    strict: bool
+
+
+def _left(text: str, taken: list[Span], reading: Reading) -> Span | None:
+    own = _blank(own_words(text), _QUOTED)
+    for span in _open_times(own, reading):
+        if not any(span[0] < right and left < span[1] for left, right in taken):
+            return span
+    if not reading.strict:
+        return None
+    if not taken:
+        return 0, len(text)
+    for start, end in taken:
+        own = own[:start] + " " * (end - start) + own[end:]
+    return when.later_in(own)
+
+
+def _blank(text: str, pattern: re.Pattern[str]) -> str:
+    return pattern.sub(lambda found: " " * len(found[0]), text)
+
+
+def _taken(state: FieldState, index: int, is_time: IsTime, takes: tuple[str, ...]) -> Iterator[Span]:
+    """The places in a segment that a value takes up, read as `takes` says or in a field that is for times.
+
+    Places that come near an open value are asked about with it.
+    """
+    held = state.status == "unknown" or is_time(state.name)
+    for evidence in _parts((*state.mentions, *(() if state.evidence is None else (state.evidence,)))):
+        if evidence.segment_index == index and (held or evidence.normaliser.startswith(takes)):
+            yield evidence.start, evidence.end
+
+
+def _parts(found: tuple[Evidence, ...]) -> Iterator[Evidence]:
+    for evidence in found:
+        yield evidence
+        yield from _parts(evidence.parts)
+
+
+def _open_times(text: str, reading: Reading) -> Iterator[Span]:
+    """The times of a text that may be times to act, a day with its time of day as one; then what is to be awaited."""
+    context = reading.context
+    days, hours = dates(text, context.language), times(text, context.language)
+    if not reading.strict:
+        things = [day for day in days if _of_a_thing(text, day)]
+        days = [day for day in days if day not in things]
+        hours = [h for h in hours if not _of_a_thing(text, h) and not any(beside(text, day, h) for day in things)]
+    told = {
+        day for value in reading.said for mention in dates(value, context.language) for day in _days(mention, context)
+    }
+    clocks = {key_of(mention)[:2] for value in reading.said for mention in times(value, context.language)}
+    paired: set[Span] = set()
+    for day in days:
+        near = [hour for hour in hours if beside(text, day, hour)]
+        paired |= {(hour.start, hour.end) for hour in near}
+        if _may_come(day, near, context) and not told.intersection(_days(day, context)):
+            yield min([day.start, *(h.start for h in near)]), max([day.end, *(h.end for h in near)])
+    for hour in hours:
+        if (hour.start, hour.end) not in paired and key_of(hour)[:2] not in clocks:
+            yield hour.start, hour.end
+    yield from ((place.start, place.end) for place in awaited(text, 0, reading.declared))
+
+
+def _days(mention: Mention, context: Context) -> tuple[date, ...]:
+    return resolve(key_of(mention), context)[0]
+
+
+def _of_a_thing(text: str, mention: Mention) -> bool:
+    before = text[max(0, mention.start - _BEFORE) : mention.start]
+    return _OF_A_THING.search(before) is not None or _POSSESSIVE.match(text, mention.end) is not None
+
+
+def _may_come(day: Mention, hours: list[Mention], context: Context) -> bool:
+    """Whether a day, with the times of day beside it, may lie ahead: today does only with an hour that is to come."""
+    key = key_of(day)
+    now = clock.moment(context)
+    if now is None:
+        return True
+    if key[0] == "ym":
+        return (int(str(key[1])), int(str(key[2]))) > (now.year, now.month)
+    found = _days(day, context)
+    return not found or any(_is_ahead(there, hours, now) for there in found)
+
+
+def _is_ahead(day: date, hours: list[Mention], now: datetime) -> bool:
+    if day != now.date():
+        return day > now.date()
+    return any(time(*key_of(hour)) > now.time() for hour in hours)  # type: ignore[arg-type]  # hour, minute, second
+
+
+def _times_in(value: object, *, held: bool) -> Iterator[str]:
+    """The texts of a value that are written as a time is; in a field that is for times, every short one."""
+    if type(value) is str:
+        if _ISO.fullmatch(value) or (held and len(value) <= _SHORT):
+            yield value
+        return
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for part in parts:
+        yield from _times_in(part, held=held)
