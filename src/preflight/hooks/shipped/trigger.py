@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 
 from preflight import grounding
 from preflight.grounding import Context, Target, clock
 from preflight.grounding.date_resolution import resolve
 from preflight.grounding.dates import dates
-from preflight.grounding.mention import Mention
 from preflight.grounding.times import times
+from preflight.hooks.shipped.mentions import beside, key_of
+from preflight.hooks.shipped.recurrence import recurrences
 from preflight.hooks.shipped.request_text import current_segments
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.instruction import Segment
@@ -28,19 +29,6 @@ _SOON = re.compile(
     rf"\bin (?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_SECONDS)})s?\b(?! (?:ago|early|late))",
     re.IGNORECASE,
 )
-_WEEKDAYS = "mon tues wednes thurs fri satur sun".split()
-_DAY = "|".join(f"{day}day" for day in _WEEKDAYS)
-_PERIOD = re.compile(
-    rf"\b(?:(?P<day>every day|each day|daily)|(?P<workday>every (?:weekday|working day))|(?P<hour>every hour|hourly)"
-    rf"|(?:every|each) (?P<weekday>{_DAY})|on (?P<weekdays>{_DAY})s"
-    r"|(?:on )?the (?P<monthday>[12]?\d|3[01])(?:st|nd|rd|th) (?:day )?of (?:every|each) month"
-    r"|(?:every month|each month|monthly) on the (?P<monthdate>[12]?\d|3[01])(?:st|nd|rd|th))\b",
-    re.IGNORECASE,
-)
-_OPEN_END = re.compile(
-    r"\buntil (?:i (?:cancel|say stop|tell you to stop)(?: it)?|further notice|cancell?ed)\b", re.IGNORECASE
-)
-_BETWEEN = re.compile(r"[\s,]*(?:(?:at|um|by|on|a las|à|의|에)\b)?\s*", re.IGNORECASE)
 # a time that belongs to a thing ("the invoice of 3 March", "for Friday") is not a time to act
 _OF_A_THING = re.compile(
     r"\b(?:of|for|from|since|until|till|by|before|after|between|to|dated|the)\s+(?:the\s+)?$", re.IGNORECASE
@@ -75,9 +63,9 @@ def _in_segment(
     segments: tuple[Segment, ...], index: int, context: Context, now: datetime, declared: Mapping[str, TriggerRule]
 ) -> Iterator[Located | NotGrounded]:
     text = segments[index].text
-    recurring = list(_PERIOD.finditer(text))
+    recurring = list(recurrences(text, index, context))
     if recurring:
-        yield from _recurring(text, index, recurring, context)
+        yield from recurring
         return
     expected = list(awaited(text, index, declared))
     if expected:
@@ -115,7 +103,7 @@ def _moments(segments: tuple[Segment, ...], index: int, context: Context) -> Ite
     claims: dict[str, None] = {}
     for day, hour in pairs:
         for date in resolve(key_of(day), context)[0]:
-            local = datetime.combine(date, time(*key_of(hour)))  # type: ignore[arg-type]  # hour, minute, second
+            local = datetime.combine(date, time(*key_of(hour)))
             claims |= dict.fromkeys(at.isoformat() for at in (clock.instants(local, place) if place else ()))
     grounded = [_grounded(segments, claim, context) for claim in itertools.islice(claims, _MOST_READINGS)]
     yield from (each for each in grounded if isinstance(each, Located))
@@ -129,65 +117,3 @@ def _grounded(segments: tuple[Segment, ...], claim: str, context: Context) -> Lo
     if finding.state == "known" and evidence is not None and evidence.grade in ("stated", "derived"):
         return Located(claim, evidence.segment_index, evidence.start, evidence.end)
     return NotGrounded(finding.reason, finding.mentions)
-
-
-def key_of(mention: Mention) -> tuple[object, ...]:
-    """Return the key of a date or a time, which is a tuple."""
-    assert isinstance(mention.key, tuple)  # noqa: S101  the keys of both are
-    return mention.key
-
-
-def beside(text: str, day: Mention, hour: Mention) -> bool:
-    """Whether nothing but a joining word stands between a day and a time of day."""
-    if hour.start >= day.end:
-        return _BETWEEN.fullmatch(text[day.end : hour.start]) is not None
-    return hour.end <= day.start and _BETWEEN.fullmatch(text[hour.end : day.start]) is not None
-
-
-def _recurring(text: str, index: int, found: list[re.Match[str]], context: Context) -> Iterator[Located | NotGrounded]:
-    if len(found) > 1:
-        yield NotGrounded("when_said_twice")
-        return
-    match = found[0]
-    hours = [hour for hour in times(text, context.language) if hour.start >= match.end() or hour.end <= match.start()]
-    near = [hour for hour in hours if beside(text, Mention(*match.span(), (), "date"), hour)]
-    clocks = {key_of(hour)[:2]: hour for hour in near}
-    if not match["hour"] and len(clocks) != 1:
-        yield NotGrounded("ambiguous" if clocks else "time_of_day_not_said")
-        return
-    hour, minute = next(iter(clocks), (0, 0))
-    cron = "0 * * * *" if match["hour"] else f"{minute} {hour} {_days(match)}"
-    end = _end(text, context)
-    if end is None:
-        yield NotGrounded("end_not_said")
-        return
-    last = max([match.end(), *(hour.end for hour in near)])
-    first = min([match.start(), *(hour.start for hour in near)])
-    yield Located(f"{cron} until {end}", index, first, last)
-
-
-def _days(match: re.Match[str]) -> str:
-    """Return the last three cron fields."""
-    if day := match["monthday"] or match["monthdate"]:
-        return f"{int(day)} * *"
-    if match["workday"]:
-        return "* * 1-5"
-    weekday = match["weekday"] or match["weekdays"]
-    return "* * *" if weekday is None else f"* * {_WEEKDAYS.index(weekday.lower().removesuffix('day')) % 7 + 1}"
-
-
-def _end(text: str, context: Context) -> str | None:
-    """Return the end that the words state: the words for none, or the last moment of one day."""
-    if _OPEN_END.search(text):
-        return "cancelled"
-    ends = [
-        day
-        for day in dates(text, context.language)
-        if re.search(r"\b(?:until|till|through) (?:the )?$", text[: day.start], re.IGNORECASE)
-    ]
-    days = {day for mention in ends for day in resolve(key_of(mention), context)[0]}
-    place = clock.zone(context)
-    if len(days) != 1 or place is None:
-        return None
-    last = datetime.combine(days.pop(), time(23, 59, 59), place)
-    return last.astimezone(UTC).isoformat()

@@ -20,8 +20,9 @@ from preflight.grounding.mention import Mention
 from preflight.grounding.quoting import own_words
 from preflight.grounding.times import times
 from preflight.hooks.shipped import when
+from preflight.hooks.shipped.mentions import beside, key_of
 from preflight.hooks.shipped.request_text import current_segments
-from preflight.hooks.shipped.trigger import awaited, beside, key_of
+from preflight.hooks.shipped.trigger import awaited
 from preflight.model.checklist import WhenCase
 from preflight.model.evidence import Evidence, Located
 from preflight.model.request import Request
@@ -174,7 +175,7 @@ def _may_come(day: Mention, hours: list[Mention], context: Context) -> bool:
 def _is_ahead(day: date, hours: list[Mention], now: datetime) -> bool:
     if day != now.date():
         return day > now.date()
-    return any(time(*key_of(hour)) > now.time() for hour in hours)  # type: ignore[arg-type]  # hour, minute, second
+    return any(time(*key_of(hour)) > now.time() for hour in hours)
 
 
 def _times_in(value: object, *, held: bool) -> Iterator[str]:

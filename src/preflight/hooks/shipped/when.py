@@ -18,7 +18,11 @@ _CUES: dict[WhenCase, tuple[str, ...]] = {
         rf"\b(?:every|each) (?:other )?(?:\w+ )?(?:{_UNITS}|{_DAYS}|morning|evening|night|weekday|weekend|time)\b",
         r"\b(?:daily|hourly|weekly|fortnightly|monthly|quarterly|yearly|annually)\b",
         rf"\bonce a {_UNITS}\b|\bon {_DAYS}s\b",
-        r"매일|매주|매월|매달|毎日|毎週|毎月|\bcada (?:día|semana|mes)\b|\bjede[nrs]? \w+\b|\bchaque \w+\b",
+        r"매일|날마다|매주|매월|매달|매시간|평일마다|毎日|毎週|毎月|毎時間|毎平日",
+        r"\bcada \w+\b|\bdiariamente\b|\btodos los \w+\b",
+        r"\blos (?:lunes|martes|miércoles|jueves|viernes|sábados|domingos)\b",
+        r"\bjede[nrs]? \w+\b|\b(?:täglich|stündlich|werktags)\b",
+        r"\bchaque \w+\b|\btous les \w+\b",
     ),
     "conditional": (
         r"\b(?:as soon as|once|whenever|in case|provided that|unless)\b",
