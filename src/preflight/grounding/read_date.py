@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import partial
@@ -227,13 +228,9 @@ def _both(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[
     for day, moment, flags, wanted in _views(claim, places, context):
         days = [(place, found) for place in places for found in _days(day, place, context)]
         clocks = [(place, found) for place in places for found in _clocks(moment, place, wanted)]
+        windows = {id(place): _Window([found for where, found in clocks if where is place]) for place in places}
         for place, first in days:
-            near = [
-                (abs(second.start - first.end), second)
-                for where, second in clocks
-                if where is place and _apart(first, second)
-            ]
-            if near:
+            if near := windows[id(place)].near(first):
                 yield _pair(place, first, min(near, key=lambda pair: pair[0])[1], claim, flags)
         if days and clocks and not any(where is place for place, _ in days for where, _ in clocks):
             place, first = days[-1]
@@ -249,6 +246,21 @@ def _both(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[
                 _flags(first, second, flags),
                 parts=parts,
             )
+
+
+class _Window:
+    """Times of day by their place, so that those near a day are found without looking at the others."""
+
+    def __init__(self, clocks: list[Evidence]) -> None:
+        self._clocks = sorted(clocks, key=lambda found: found.start)
+        self._starts = [found.start for found in self._clocks]
+        self._longest = max((found.end - found.start for found in clocks), default=0)
+
+    def near(self, first: Evidence) -> list[tuple[int, Evidence]]:
+        """Return the times of day near a day, each with its distance from the day's end."""
+        begin = bisect_left(self._starts, first.start - _MAX_GAP - self._longest)
+        end = bisect_right(self._starts, first.end + _MAX_GAP)
+        return [(abs(found.start - first.end), found) for found in self._clocks[begin:end] if _apart(first, found)]
 
 
 def _apart(first: Evidence, second: Evidence) -> bool:

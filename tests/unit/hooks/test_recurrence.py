@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from preflight.grounding import Context
 from preflight.hooks.shipped.recurrence import recurrences
+from preflight.hooks.shipped.trigger import trigger_of
+from preflight.hooks.shipped.unused_time import unused_time
 from preflight.hooks.shipped.when import classify
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.instruction import Segment
-from preflight.model.request import Scope, Utterance
+from preflight.model.request import Request, Scope, Utterance
+from tests.unit.gates import TOOL
 
 NOW = "2026-12-01T01:00:00+00:00"
 
@@ -85,3 +90,25 @@ def test_what_is_no_recurrence_of_these_forms_is_not_read(text: str) -> None:
 def test_without_a_zone_an_end_cannot_be_read() -> None:
     (found,) = recurrences("Pay every day at 9am until 31 December 2026", 0, Context(now=None))
     assert found == NotGrounded("end_not_said")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every Monday, and" + ", and" * 20_000,
+        "every Monday and " * 5_000,
+        ",".join(str(number % 31 + 1) for number in range(30_000)),
+        "every day at 9am" + " and 6pm" * 10_000,
+        "4 December at 18:30, " * 4_000,
+        "“" * 100_000,
+    ],
+    ids=["ands", "days", "dates", "hours", "moments", "quotes"],
+)
+def test_a_long_text_is_read_in_time_that_grows_with_it(text: str) -> None:
+    said = Utterance(user_id="u", scope=Scope(), segments=(Segment(text, "user"),), now=NOW, zone="Europe/Berlin")
+    began = time.process_time()
+    trigger_of(said, {})
+    unused_time(
+        Request.parse({"user_id": "u", "tool": TOOL, "instruction": text, "now": NOW}), "immediate", (), bool, {}
+    )
+    assert time.process_time() - began < 8  # about 1 s here; comparing all with all takes 30 s and more

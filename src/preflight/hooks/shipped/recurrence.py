@@ -22,11 +22,11 @@ from preflight.model.evidence import Located, NotGrounded
 
 _NAMES = sorted((name for name in WEEKDAYS if len(name) > 1), key=len, reverse=True)
 _DAY = rf"(?:{'|'.join(name if name.endswith('s') else name + 's?' for name in _NAMES)})"
-_AND = r"(?:\s*(?:,|&|\band\b|\bund\b|\by\b|\bet\b|과|와|하고|と|、)\s*)+(?:(?:on|every|each|am|los|les)\s+)?"
+_AND = r"\s?(?:(?:,|&|\band\b|\bund\b|\by\b|\bet\b|과|와|하고|と|、)\s?){1,2}(?:(?:on|every|each|am|los|les)\s+)?"
 _TO = r"\s*(?:-|–|\bto\b|\bthrough\b|\bbis\b|\ba\b|\bà\b|부터|から)\s*"
-_DAYS = rf"{_DAY}(?:{_TO}{_DAY}|(?:{_AND}{_DAY})*)"
+_DAYS = rf"{_DAY}(?:{_TO}{_DAY}|(?:{_AND}{_DAY}){{0,6}})"
 _DATE = r"(?:[12]?\d|3[01])(?:st|nd|rd|th|\.|er|일|日)?"
-_DATES = rf"{_DATE}(?:{_AND}(?:the\s+)?{_DATE})*(?![\d:])"
+_DATES = rf"{_DATE}(?:{_AND}(?:the\s)?{_DATE}){{0,30}}(?![\d:])"
 _EVERY = r"\b(?:every|each|jeden|jeder|jedes|cada|todos los|chaque|tous les)"
 _OF_A_MONTH = "of (?:every|each) month|(?:every|each) month|jedes monats|de cada mes|de chaque mois"
 _A_MONTH = "every month|each month|monthly|jeden monat|cada mes|chaque mois"
@@ -126,13 +126,13 @@ def _fields(period: Period, near: list[Mention], all_hours: list[Mention]) -> st
 
 def _chain(text: str, period: Period, hours: list[Mention]) -> list[Mention]:
     """The times of day beside a period, and those that "and" joins to them."""
-    whole = Mention(period.start, period.end, (), "date")
-    near = [hour for hour in hours if beside(text, whole, hour)]
-    while True:
-        more = [hour for hour in hours if hour not in near and any(_follows(text, known, hour) for known in near)]
-        if not more:
-            return near
-        near += more
+    near = beside(text, Mention(period.start, period.end, (), "date"), hours)
+    known = set(near)
+    for hour in hours:
+        if near and hour not in known and _follows(text, near[-1], hour):
+            near.append(hour)
+            known.add(hour)
+    return near
 
 
 def _follows(text: str, known: Mention, hour: Mention) -> bool:

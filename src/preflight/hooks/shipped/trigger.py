@@ -97,7 +97,7 @@ def _moments(segments: tuple[Segment, ...], index: int, context: Context) -> Ite
     days = [day for day in named if not _OF_A_THING.search(text[max(0, day.start - 24) : day.start])]
     hours = times(text, context.language)
     place = clock.zone(context)
-    pairs = [(day, hour) for day in days for hour in hours if beside(text, day, hour)]
+    pairs = [(day, hour) for day in days for hour in beside(text, day, hours)]
     if days and not pairs:
         yield NotGrounded("time_of_day_not_said")
     claims: dict[str, None] = {}

@@ -41,9 +41,12 @@ _OF_A_THING = re.compile(
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"['’]s?\b", re.IGNORECASE)
+_PAIRS = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("`", "`"))
 _QUOTED = re.compile(
-    r"\"[^\"\n]+\"|“[^”\n]+”|«[^»\n]+»|「[^」\n]+」|`[^`\n]+`|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^’\n]+’(?!\w)"
+    "|".join(f"{left}[^{right}\\n]{{1,2000}}{right}" for left, right in _PAIRS)
+    + r"|(?<!\w)'[^'\n]{1,2000}'(?!\w)|(?<!\w)‘[^’\n]{1,2000}’(?!\w)"
 )
+
 _SHORT = 40
 _TIMES = ("date", "time")
 _TAKES = (*_TIMES, "number", "percent", "unit", "ordinal")
@@ -133,15 +136,16 @@ def _open_times(text: str, reading: Reading) -> Iterator[Span]:
     days, hours = dates(text, context.language), times(text, context.language)
     if not reading.strict:
         things = [day for day in days if _of_a_thing(text, day)]
-        days = [day for day in days if day not in things]
-        hours = [h for h in hours if not _of_a_thing(text, h) and not any(beside(text, day, h) for day in things)]
+        theirs = {hour for day in things for hour in beside(text, day, hours)}
+        days = [day for day in days if not _of_a_thing(text, day)]
+        hours = [hour for hour in hours if hour not in theirs and not _of_a_thing(text, hour)]
     told = {
         day for value in reading.said for mention in dates(value, context.language) for day in _days(mention, context)
     }
     clocks = {key_of(mention)[:2] for value in reading.said for mention in times(value, context.language)}
     paired: set[Span] = set()
     for day in days:
-        near = [hour for hour in hours if beside(text, day, hour)]
+        near = beside(text, day, hours)
         paired |= {(hour.start, hour.end) for hour in near}
         if _may_come(day, near, context) and not told.intersection(_days(day, context)):
             yield min([day.start, *(h.start for h in near)]), max([day.end, *(h.end for h in near)])
