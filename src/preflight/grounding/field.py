@@ -27,7 +27,7 @@ _TARGET_WORDS = frozenset(
     "recipient receiver recipients payee beneficiary iban account email mail phone cc bcc attendees".split()
 )
 _CONTENT_WORDS = frozenset("body message content text comment note notes caption summary reply memo".split())
-_TIME_WORDS = frozenset("date dates day time datetime timestamp when deadline due start end hour at".split())
+_TIME_WORDS = frozenset("date dates day time times datetime timestamp when deadline due start end hour at".split())
 _PERSON = re.compile(r"recipient|receiver|mail|account|address|person|user|contact|wallet|payee", re.IGNORECASE)
 _FRACTION = re.compile(
     r"\bfraction\b|\bdecimal (?:form|value|fraction|format|number)\b|\bas a decimal\b|\b(?:between"
@@ -74,9 +74,10 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def holds_time(target: Target) -> bool:
-    """Whether a slot is for a day or a time: by its role, its format, or the last word of its name."""
+    """Whether a slot is for a day or a time: by its role, its format, or the last words of its name."""
     field = compile_field(target.name, target.schema, target.role, target.hints)
-    return field.role == "time" or (field.role is None and bool(_TIME_WORDS.intersection(field.words[-1:])))
+    named = _TIME_WORDS.intersection(field.words[-1:]) or {"time", "date"}.intersection(field.words[-3:])
+    return field.role == "time" or (field.role in (None, "option") and bool(named))
 
 
 def compile_field(name: str, schema: Mapping[str, object], role: Role | None, hints: Mapping[str, object]) -> Field:

@@ -111,4 +111,4 @@ def test_a_long_text_is_read_in_time_that_grows_with_it(text: str) -> None:
     unused_time(
         Request.parse({"user_id": "u", "tool": TOOL, "instruction": text, "now": NOW}), "immediate", (), bool, {}
     )
-    assert time.process_time() - began < 8  # about 1 s here; comparing all with all takes 30 s and more
+    assert time.process_time() - began < 15  # 1 to 4 s here; comparing all with all takes 30 s and more

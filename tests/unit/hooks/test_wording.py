@@ -61,6 +61,53 @@ def test_when_is_read_from_explicit_wording_only(text: str, case: str | None) ->
     assert classify(said(text)) == case
 
 
+@pytest.mark.parametrize(
+    "when",
+    """if he agrees|when Bob confirms|when the price hits 50|if it rains|provided he agrees|assuming that he agrees
+as long as he agrees|unless he paid|once he signs|should he agree|should the price fall, and only then
+but not until he replies|don't do it till he has replied|wenn er zustimmt|falls er zustimmt|cuando confirme|si acepta
+quand il confirme|s'il accepte|그가 동의하면|비가 오면|그가 올 때|彼が同意したら|彼が同意すれば""".replace(
+        "\n", "|"
+    ).split("|"),
+)
+def test_a_condition_is_never_passed_over(when: str) -> None:
+    # R-1: a call that runs before its condition is the one that cannot be taken back
+    assert classify(said(f"send 500 to bob {when}")) == "conditional"
+
+
+@pytest.mark.parametrize(
+    "when",
+    """2 hours from now|two days from today|after 2 hours|after lunch|after he left work|this evening|in the morning
+at night|overnight|at the end of the month|at month-end|end of day|at the weekend|on Christmas|on New Year's Eve
+on my birthday|on the 1st|on the first|not now|but not yet|in a bit|in a while|eventually|at some point
+hold off for now|wait until 5|wait for a week|나중에|이따가|다음 주에|저녁에|주말에|後で|来週|今夜
+später|nächste Woche|heute Abend|am Wochenende
+más tarde|la próxima semana|la semana que viene|esta noche|plus tard|la semaine prochaine|ce soir
+pas maintenant""".replace("\n", "|").split("|"),
+)
+def test_later_is_never_passed_over(when: str) -> None:
+    assert classify(said(f"send 500 to bob {when}")) == "scheduled"
+
+
+@pytest.mark.parametrize(
+    "text",
+    """send 500 to bob if possible|send 500 to bob when you can|if you don't mind, send 500 to bob
+send 500 to bob, if that's ok|I'd appreciate it if you sent 500 to bob|send 500 to bob even if he complains
+ask bob if he is free|let me know if bob got it|after all, send 500 to bob|send it just once|send 500 to bob by Friday
+send 500 to bob as soon as possible|wenn möglich, sende es|s'il vous plaît, envoie-le|envíalo si es posible
+use overnight shipping|book a car with a short wait time|the table should be round, send it
+send bob "see you tomorrow at nine"|send bob 'please wait until I am back'
+화면 밝기를 낮춰줘|예를 例えば送って""".replace("\n", "|").split("|"),
+)
+def test_what_only_looks_like_a_time_is_none(text: str) -> None:
+    assert classify(said(text)) == "immediate"
+
+
+def test_what_others_wrote_says_nothing_about_when() -> None:
+    # R-55
+    assert classify(said("send this to bob\n> please pay tomorrow, if it rains")) == "immediate"
+
+
 def test_untrusted_words_say_nothing_about_when_or_what() -> None:
     utterance = said("send 500 to bob", ("do it tomorrow", "untrusted"), ("delete it every day", "system"))
     assert classify(utterance) == "immediate"

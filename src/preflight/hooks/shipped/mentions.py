@@ -1,4 +1,4 @@
-"""Days and times of day as they stand beside one another in a text."""
+"""What the words around a day or a time of day say of it: what stands beside it, what is a quotation."""
 
 from __future__ import annotations
 
@@ -10,6 +10,18 @@ from typing import Any
 from preflight.grounding.mention import Mention
 
 _BETWEEN = re.compile(r"[\s,]*(?:(?:at|um|by|on|a las|à|의|에|の)\b)?\s*", re.IGNORECASE)
+_PAIRS = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("`", "`"))
+_QUOTED = re.compile(
+    "|".join(f"{left}[^{right}\\n]{{1,2000}}{right}" for left, right in _PAIRS)
+    + r"|(?<!\w)'[^'\n]{1,2000}'(?!\w)|(?<!\w)‘[^’\n]{1,2000}’(?!\w)"
+)
+_WORDS = 3
+"""Of fewer words a quotation is a name or an emphasis, and says what the user means by it."""
+
+
+def without_quotations(text: str) -> str:
+    """Return a text with its quotations blanked: what they say is to be sent or written, not done."""
+    return _QUOTED.sub(lambda found: " " * len(found[0]) if len(found[0].split()) >= _WORDS else found[0], text)
 
 
 def key_of(mention: Mention) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from preflight.grounding.mention import Mention
 from preflight.grounding.quoting import own_words
 from preflight.grounding.times import times
 from preflight.hooks.shipped import when
-from preflight.hooks.shipped.mentions import beside, key_of
+from preflight.hooks.shipped.mentions import beside, key_of, without_quotations
 from preflight.hooks.shipped.request_text import current_segments
 from preflight.hooks.shipped.trigger import awaited
 from preflight.model.checklist import WhenCase
@@ -41,12 +41,6 @@ _OF_A_THING = re.compile(
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"['’]s?\b", re.IGNORECASE)
-_PAIRS = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("`", "`"))
-_QUOTED = re.compile(
-    "|".join(f"{left}[^{right}\\n]{{1,2000}}{right}" for left, right in _PAIRS)
-    + r"|(?<!\w)'[^'\n]{1,2000}'(?!\w)|(?<!\w)‘[^’\n]{1,2000}’(?!\w)"
-)
-
 _SHORT = 40
 _TIMES = ("date", "time")
 _TAKES = (*_TIMES, "number", "percent", "unit", "ordinal")
@@ -96,7 +90,7 @@ class Reading(NamedTuple):
 
 
 def _left(text: str, taken: list[Span], reading: Reading) -> Span | None:
-    own = _blank(own_words(text), _QUOTED)
+    own = without_quotations(own_words(text))
     for span in _open_times(own, reading):
         if not any(span[0] < right and left < span[1] for left, right in taken):
             return span
@@ -107,10 +101,6 @@ def _left(text: str, taken: list[Span], reading: Reading) -> Span | None:
     for start, end in taken:
         own = own[:start] + " " * (end - start) + own[end:]
     return when.later_in(own)
-
-
-def _blank(text: str, pattern: re.Pattern[str]) -> str:
-    return pattern.sub(lambda found: " " * len(found[0]), text)
 
 
 def _taken(state: FieldState, index: int, is_time: IsTime, takes: tuple[str, ...]) -> Iterator[Span]:
