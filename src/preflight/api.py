@@ -63,7 +63,7 @@ class _Parts:
         if hooks is None:
             hooks = ShippedHooks()
         if isinstance(hooks, ShippedHooks):  # a rule that they do not know could not refuse
-            hooks = hooks.joined(storage, rules, read_tool, clock)
+            hooks = hooks.joined(storage, rules, read_tool, clock, limits)
         table, unsafe = collect(hooks, strict=options.get("strict", True))
         services = _services(options.get("rules"), storage, Measurer(read_tool, clock, limits), rules, clock)
         served = {} if services is None else services.hooks()

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from preflight.core.schema import Plan, compile_schema
-from preflight.limits import DEFAULT, Limits
+from preflight.limits import Limits
 from preflight.model.slot import Unsupported
 from preflight.model.tool import Tool
 
@@ -15,8 +15,8 @@ _plans: OrderedDict[tuple[str, bytes, Limits], Plan | Unsupported] = OrderedDict
 _lock = Lock()
 
 
-def plan_of(tool: Tool, limits: Limits = DEFAULT) -> Plan | Unsupported:
-    """Return the plan of a tool, or why there is none (R-34)."""
+def plan_of(tool: Tool, limits: Limits) -> Plan | Unsupported:
+    """Return the plan of a tool, or why there is none (R-34); `limits` are those of the gate that asks."""
     key = (tool.fingerprint, tool.order, limits)  # a fingerprint says nothing of order, and the record lists in order
     plan = _plans.get(key)
     if plan is None:

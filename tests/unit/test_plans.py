@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from preflight import Tool, plans
-from preflight.limits import DEFAULT
+from preflight import Executable, Tool, create_preflight, plans
+from preflight.hooks.shipped import Meaning, ShippedHooks
+from preflight.limits import DEFAULT, Limits
+from preflight.locators import LocatingHooks
 from preflight.plans import plan_of
 from tests.unit.gates import TOOL, gate, request
 
@@ -20,7 +23,8 @@ def written(*names: str) -> dict[str, Any]:
 
 
 def test_a_tool_is_compiled_once() -> None:
-    assert plan_of(Tool.from_mcp(written("amount", "to"))) is plan_of(Tool.from_mcp(written("amount", "to")))
+    first, second = (Tool.from_mcp(written("amount", "to")) for _ in range(2))
+    assert plan_of(first, DEFAULT) is plan_of(second, DEFAULT)
 
 
 @pytest.mark.parametrize("seen_first", [("amount", "to"), ("to", "amount")])
@@ -43,6 +47,28 @@ def test_the_plans_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
     tools = [Tool.from_mcp({**TOOL, "name": f"t{n}"}) for n in range(3)]
     first = plan_of(tools[0], DEFAULT)
     for tool in tools:
-        plan_of(tool)
+        plan_of(tool, DEFAULT)
     assert len(plans._plans) == 2
-    assert plan_of(tools[0]) is not first
+    assert plan_of(tools[0], DEFAULT) is not first
+
+
+BOOK = Meaning("book", "shop", "book")
+
+
+@pytest.mark.parametrize(
+    "hooks_for", [lambda: ShippedHooks(meanings=[BOOK]), lambda: LocatingHooks(lambda *_: {}, meanings=[BOOK])]
+)
+def test_the_shipped_hooks_read_a_schema_under_the_limits_of_their_gate(hooks_for: Callable[[], ShippedHooks]) -> None:
+    long = {"type": "string", "description": "x" * DEFAULT.schema_bytes}
+    tool = {
+        "server": "shop",
+        "name": "book",
+        "inputSchema": {"type": "object", "properties": {"code": long}, "required": ["code"]},
+    }
+    given = {"user_id": "u1", "instruction": [{"text": "book AB-1234", "trust": "user"}], "tool": tool,
+             "claims": {"code": "AB-1234"}}  # fmt: skip
+    limits = Limits(schema_bytes=2 * DEFAULT.schema_bytes)
+    plans._plans.clear()
+    checked = create_preflight(storage=":memory:", hooks=hooks_for(), limits=limits).check(given)
+    assert isinstance(checked, Executable), checked.record.reason
+    assert [key[2] for key in plans._plans] == [limits]  # compiled once, by gate and hooks together

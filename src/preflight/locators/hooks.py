@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from preflight.core.schema import Plan
-from preflight.core.slots import slots_of
 from preflight.grounding import Context, support
 from preflight.grounding.matching import claimed_spans
 from preflight.grounding.quoting import own_words
@@ -18,7 +14,6 @@ from preflight.locators.protocol import Locator, Pointing, Spoken, Wanted
 from preflight.model.evidence import Evidence, Located, NotGrounded
 from preflight.model.request import Request
 from preflight.model.slot import Slot
-from preflight.plans import plan_of
 
 _LOG = logging.getLogger("preflight.locators")
 _MOST_WANTED = 32
@@ -65,7 +60,7 @@ class LocatingHooks(ShippedHooks):
         findings = self._findings(request)
         absent = {
             slot.name: slot
-            for slot in _claimed(request)
+            for slot in self._claimed(request)
             if slot.name in findings
             and findings[slot.name].reason in _ABSENT
             and not request.rules.field(slot.name).secret
@@ -81,12 +76,6 @@ class LocatingHooks(ShippedHooks):
             return {}
         taken = [finding.evidence for finding in findings.values() if finding.evidence is not None]
         return _checked(request, absent, named, {each.segment_index for each in spoken}, taken)
-
-
-def _claimed(request: Request) -> Iterator[Slot]:
-    plan = plan_of(request.tool)
-    slots = slots_of(request, plan).values() if isinstance(plan, Plan) else ()
-    return (slot for slot in slots if slot.claim is not msgspec.UNSET)
 
 
 def _spoken(request: Request) -> list[Spoken]:

@@ -22,6 +22,7 @@ from preflight.hooks.protocol import inline
 from preflight.hooks.shipped import act, mappings, trigger, unused_time, when
 from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure
+from preflight.limits import DEFAULT, Limits
 from preflight.measuring import Measurer, ReadTool
 from preflight.model.checklist import Fixed, Match, WhenCase
 from preflight.model.evidence import Located, NotGrounded
@@ -47,7 +48,7 @@ class ShippedHooks:
     everybody, `rules` the rules in force, whose `intents` are such mappings too. `measures` says by which read
     tool a field is measured, `read_tool` calls it. `checks` verifies checklist items by id. `scorer` may
     refuse what mappings approve. `clock` dates measurements. Of `storage`, `rules`, `read_tool` and `clock`,
-    what is left out is taken from the gate that gets the hooks.
+    what is left out is taken from the gate that gets the hooks; its limits hold for them too.
     """
 
     def __init__(
@@ -69,12 +70,15 @@ class ShippedHooks:
         self._scorer = scorer
         self._measures = {name: measure.as_rule(name) for name, measure in measures.items()}
         self._measurer = Measurer(read_tool, clock or SystemClock())
+        self._limits = DEFAULT
         self._own = (storage, rules, read_tool, clock)
         self._joined = False
         self._checks = dict(checks)
         self._grounded: tuple[Request | None, Mapping[str, Finding]] = (None, {})
 
-    def joined(self, storage: Storage, rules: RuleSource, read_tool: ReadTool | None, clock: Clock) -> Self:
+    def joined(
+        self, storage: Storage, rules: RuleSource, read_tool: ReadTool | None, clock: Clock, limits: Limits
+    ) -> Self:
         """Return hooks that look things up where their gate does, wherever they were not told otherwise.
 
         The first gate gets these hooks themselves, another a copy: no gate reads the rules of another one.
@@ -85,7 +89,8 @@ class ShippedHooks:
             _joined=True,
             _storage=storage if own_storage is None else own_storage,
             _rules=rules if own_rules is None else own_rules,
-            _measurer=Measurer(own_read_tool or read_tool, own_clock or clock),
+            _limits=limits,
+            _measurer=Measurer(own_read_tool or read_tool, own_clock or clock, limits),
         )
         return hooks
 
@@ -102,7 +107,7 @@ class ShippedHooks:
     @inline
     def extract_unused_time(self, request: Request, fixed: Fixed, fields: tuple[FieldState, ...]) -> Located | None:
         """Find words that may say when to act and that no value takes up (R-81)."""
-        plan = plan_of(request.tool)
+        plan = plan_of(request.tool, self._limits)
         slots = slots_of(request, plan, {f.name: f for f in fields}) if isinstance(plan, Plan) else {}
 
         def is_time(name: str) -> bool:
@@ -167,7 +172,7 @@ class ShippedHooks:
     @inline
     def validate_field_schema(self, slot: Slot, value: object, request: Request) -> str | None:
         """Check a value against its JSON Schema, formats included."""
-        plan = plan_of(request.tool)
+        plan = plan_of(request.tool, self._limits)
         return plan.validate_slot(slot, value) if isinstance(plan, Plan) else "the schema cannot be read"
 
     def verify_user_checklist_item(self, item: Item, request: Request) -> dict[str, object] | None:
@@ -192,12 +197,16 @@ class ShippedHooks:
         """Ground all claims of a request together, once."""
         last, findings = self._grounded
         if last is not request:
-            plan = plan_of(request.tool)
-            slots = slots_of(request, plan).values() if isinstance(plan, Plan) else ()
-            targets = [_target(slot, request) for slot in slots if slot.claim is not msgspec.UNSET]
+            targets = [_target(slot, request) for slot in self._claimed(request)]
             findings = grounding.ground_call(request.segments or (), targets, _context(request))
             self._grounded = (request, findings)
         return findings
+
+    def _claimed(self, request: Request) -> list[Slot]:
+        """The slots for which the model claims a value, as the gate's own plan has them."""
+        plan = plan_of(request.tool, self._limits)
+        slots = slots_of(request, plan).values() if isinstance(plan, Plan) else ()
+        return [slot for slot in slots if slot.claim is not msgspec.UNSET]
 
     def _alone(self, slot: Slot, request: Request) -> Finding:
         return grounding.ground_call(request.segments or (), [_target(slot, request)], _context(request))[slot.name]
