@@ -162,11 +162,13 @@ def _fires_no_more(chain: _Chain, storage: Storage, waiting: frozenset[str]) -> 
 
 def _batches(chains: Iterable[_Chain]) -> Iterator[list[_Chain]]:
     batch: list[_Chain] = []
+    rows = 0
     for chain in chains:
         batch.append(chain)
-        if sum(len(each.rows) for each in batch) >= BATCH:
+        rows += len(chain.rows)
+        if rows >= BATCH:
             yield batch
-            batch = []
+            batch, rows = [], 0
     if batch:
         yield batch
 

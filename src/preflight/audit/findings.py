@@ -20,7 +20,6 @@ Kind = Literal[
     "impossible_step",
     "body_missing",
     "bad_tombstone",
-    "bad_head",
     "other_log",
     "truncated",
     "not_the_heads_log",

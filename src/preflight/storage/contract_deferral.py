@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Protocol, cast
 
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from preflight.model.deferral import Deferral, DeferralNote
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.ports import Scheduling, Storage
-from preflight.storage.contract_log import LogContract, holds, ids, refused, same
+from preflight.storage.contract_log import LogContract, holds, ids, refused, run_together, same
 from preflight.storage.samples import HERE, MORNING, sample_answer, sample_decision, sample_question, sample_step
 
 NINE = "2026-03-01T09:00:00.000000+00:00"
@@ -58,6 +57,20 @@ def fired(record_id: str, decision_id: str, occurrence: str, key: str | None = N
     """Return an `execute` decision of a run that was fired by an occurrence."""
     trigger = {"decision_id": decision_id, "occurrence": occurrence, "when_case": "scheduled"}
     return sample_decision(record_id, trigger=trigger, action_key=key or f"key of {record_id}")
+
+
+def _raced(store: _Store, name: str, decision: Record, *, cancel_first: bool) -> tuple[bool, bool]:
+    """Start an occurrence and cancel its run in two threads; whether the one and the other was done."""
+    done: dict[str, bool] = {}
+
+    def work(number: int) -> None:
+        if (number == 0) == cancel_first:
+            done["cancelled"] = store.change(later(row(name), state="cancelled"), note(name), unless_started=True)
+        else:
+            done["started"] = store.claim(sample_step(decision, "executing")) is not None
+
+    run_together(work, 2)
+    return done["started"], done["cancelled"]
 
 
 class DeferralContract(LogContract):
@@ -199,21 +212,8 @@ class DeferralContract(LogContract):
             store.defer(sample_decision(name, "deferred"), row(name))
             decision = fired(f"e{n}", name, f"k@{NINE}")
             store.append(decision)
-            done: dict[str, bool] = {}
-
-            def start(decision: Record = decision, done: dict[str, bool] = done) -> None:
-                done["started"] = store.claim(sample_step(decision, "executing")) is not None
-
-            def cancel(name: str = name, done: dict[str, bool] = done) -> None:
-                after = later(row(name), state="cancelled")
-                done["cancelled"] = store.change(after, note(name), unless_started=True)
-
-            threads = [threading.Thread(target=work) for work in ((start, cancel) if n % 2 else (cancel, start))]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            same(done["started"], not done["cancelled"], "R-83: exactly one of both")
+            started, cancelled = _raced(store, name, decision, cancel_first=n % 2 == 0)
+            same(started, not cancelled, "R-83: exactly one of both")
 
     def test_rows_whose_question_was_answered_are_found(self) -> None:
         store = self._scheduling()

@@ -1,4 +1,4 @@
-"""Whether a record is one that an audit asks for, where no index can tell."""
+"""What an audit asks of a record: as conditions of a search, and as a test where no index can tell."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ def matcher(query: Query) -> Callable[[Record], bool]:
     """Return the test for one query; raises InvalidInput when its `since` is no time."""
     since = None if query.since is None else instant(query.since, "since")
     return lambda record: _matches(record, query, since)
+
+
+def by_column(query: Query, table: str) -> tuple[tuple[str, str, object], ...]:
+    """Return what a query asks of a record's columns in `table`: condition, parameter, and value or None.
+
+    Raises InvalidInput when `since` is no time.
+    """
+    scope = query.scope
+    return (
+        (f"{table}.tenant = :within", "within", query.tenant),
+        (f"{table}.tenant = :tenant", "tenant", None if scope is None else scope.tenant),
+        (f"{table}.conversation = :conversation", "conversation", None if scope is None else scope.conversation),
+        (f"{table}.action_key = :action_key", "action_key", query.action_key),
+        (f"{table}.tool = :tool", "tool", query.tool),
+        (f"{table}.state = :state", "state", query.decision),
+        (f"{table}.user_id = :user_id", "user_id", query.user_id),
+        (f"{table}.at >= :since", "since", None if query.since is None else instant(query.since, "since")),
+    )
 
 
 def _matches(record: Record, query: Query, since: int | None) -> bool:

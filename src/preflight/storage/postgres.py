@@ -17,10 +17,10 @@ from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import statements
 from preflight.storage.burial import burying
 from preflight.storage.deferrals import LEASE, Rows, T, Undo, may_start, put_in
-from preflight.storage.entry import Entry, Heads, check_way, columns, instant, lock_number, make_entry
+from preflight.storage.entry import Entry, Heads, check_way, columns, lock_number, make_entry
 from preflight.storage.postgres_audit import search
 from preflight.storage.postgres_pool import Connection, PostgresPool, escape, rows
-from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, started
+from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, asked, started
 
 WAIT_SECONDS = 10.0
 """How long a connection, a lock or an answer of the server is waited for."""
@@ -80,18 +80,16 @@ class PostgresStorage(SqlStorage):
         check_way(record, "claim")
         if admit is None:
             return self._write(lambda db: self._begun(db, record, signer), durable=True)
-        since = instant(admit.since, "since")
-        return self._write(lambda db: self._admitted(db, record, signer, admit, since), durable=True)
+        wanted = asked(record, admit)
+        return self._write(lambda db: self._admitted(db, record, signer, admit, wanted), durable=True)
 
     def _admitted(
-        self, db: Connection, record: Record, signer: Signer | None, admit: Admission, since: int
+        self, db: Connection, record: Record, signer: Signer | None, admit: Admission, wanted: Wanted
     ) -> Stored | None:
         """Judge and start in one transaction, one after the other for a tenant and tool (R-66)."""
-        tenant, tool = record.scope.tenant, record.tool
-        wanted = {"tenant": tenant, "tool": tool and tool.name, "since": since, "user_id": admit.user_id}
         with db.transaction():
-            db.execute(_LOCK, (lock_number(tenant, "" if tool is None else tool.name),))
-            if admit.judge(started(rows(db, statements.STARTED, wanted), tool)) is not True:
+            db.execute(_LOCK, (lock_number(record.scope.tenant, wanted["tool"] or ""),))
+            if admit.judge(started(rows(db, statements.STARTED, wanted), record.tool)) is not True:
                 return None
             return self._begun(db, record, signer)
 

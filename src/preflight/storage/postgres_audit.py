@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from preflight.ports import Query
-from preflight.storage.entry import instant
+from preflight.storage.matching import by_column
 
 
 def search(query: Query) -> tuple[str, dict[str, object]]:
@@ -12,22 +12,11 @@ def search(query: Query) -> tuple[str, dict[str, object]]:
     It yields the columns of a record, newest first, of records with `seq < :before`. Raises InvalidInput
     when `since` is no time.
     """
-    scope = query.scope
     slot_parts: tuple[tuple[str, str, object], ...] = (
         ("s.name = :field", "field", query.field),
         ("s.source = :source", "source", query.source),
     )
-    parts: tuple[tuple[str, str, object], ...] = (
-        ("r.tenant = :within", "within", query.tenant),
-        ("r.tenant = :tenant", "tenant", None if scope is None else scope.tenant),
-        ("r.conversation = :conversation", "conversation", None if scope is None else scope.conversation),
-        ("r.action_key = :action_key", "action_key", query.action_key),
-        ("r.tool = :tool", "tool", query.tool),
-        ("r.state = :state", "state", query.decision),
-        ("r.user_id = :user_id", "user_id", query.user_id),
-        ("r.at >= :since", "since", None if query.since is None else instant(query.since, "since")),
-    )
-    given = [part for part in slot_parts + parts if part[2] is not None]
+    given = [part for part in (*slot_parts, *by_column(query, "r")) if part[2] is not None]
     by_slot = query.field is not None or query.source is not None
     statement = _statement([condition for condition, _, _ in given], by_slot=by_slot)
     return statement, {name: value for _, name, value in given}

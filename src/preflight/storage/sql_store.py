@@ -5,7 +5,6 @@ A driver says how statements are run; the statements stand in `statements`.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -17,7 +16,7 @@ from preflight.errors import InvalidInput, StorageError
 from preflight.model.question import Answer, Question
 from preflight.model.record import Outcome, Record, RecordState, ToolRef
 from preflight.model.request import Scope
-from preflight.ports import LogHead, RawRecord, Seal, Stored
+from preflight.ports import Admission, LogHead, RawRecord, Seal, Stored
 from preflight.storage import burial, statements
 from preflight.storage.deferrals import SqlDeferrals
 from preflight.storage.entry import encode, instant
@@ -44,14 +43,6 @@ class SqlStorage(SqlDeferrals):
 
     name: str
     """The database, as error texts name it."""
-
-    @abstractmethod
-    def _read(self, statement: str, wanted: Wanted) -> list[Any]:
-        """Return the rows of a statement that reads."""
-
-    @abstractmethod
-    def _run(self, statement: str, wanted: Wanted, *, durable: bool) -> list[Any]:
-        """Run one statement as a transaction and return its rows."""
 
     # records
 
@@ -210,6 +201,16 @@ def started(rows: list[Any], tool: ToolRef | None) -> Iterator[Record]:
         record = codec.decode_record(body)
         if tool is not None and record.tool is not None and record.tool.server == tool.server:
             yield record
+
+
+def asked(record: Record, admit: Admission) -> dict[str, Any]:
+    """Return what `statements.STARTED` wants, to find the starts by which a claim is judged."""
+    return {
+        "tenant": record.scope.tenant,
+        "tool": None if record.tool is None else record.tool.name,
+        "since": instant(admit.since, "since"),
+        "user_id": admit.user_id,
+    }
 
 
 def may_follow(rows: list[Any], state: RecordState) -> bool:

@@ -19,9 +19,9 @@ from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import sqlite_audit, statements
 from preflight.storage.burial import burying
 from preflight.storage.deferrals import Rows, T, Undo, may_start, put_in
-from preflight.storage.entry import COLUMNS, Entry, Heads, check_way, columns, instant, make_entry
+from preflight.storage.entry import COLUMNS, Entry, Heads, check_way, columns, make_entry
 from preflight.storage.matching import matcher
-from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, may_follow, place, started
+from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, asked, may_follow, place, started
 from preflight.storage.sqlite_file import SqliteFile
 
 WAIT_SECONDS = 10.0
@@ -89,15 +89,15 @@ class SqliteStorage(SqlStorage):
         """
         check_way(record, "claim")
         entry = make_entry(record, self._heads.guess(record), signer)
-        asked = None if admit is None else _asked(record, admit)
+        wanted = None if admit is None else asked(record, admit)
 
         def work(db: apsw.Connection) -> Stored | None:
             if not _follows(db, record) or _rows(db, statements.RUNNING, place(record)):
                 return None
             if not may_start(partial(_rows, db), record, look=True):
                 return None
-            if admit is not None and asked is not None:
-                starts = started(_rows(db, statements.STARTED, asked), record.tool)
+            if admit is not None and wanted is not None:
+                starts = started(_rows(db, statements.STARTED, wanted), record.tool)
                 if admit.judge(starts) is not True:
                     return None
             stored = _enter(db, record, entry, signer)
@@ -239,12 +239,3 @@ def _enter(db: apsw.Connection, record: Record, guess: Entry, signer: Signer | N
 def _follows(db: apsw.Connection, record: Record) -> bool:
     rows = _rows(db, statements.STATE, {"decision_id": record.decision_id})
     return may_follow(rows, record.execution_decision)
-
-
-def _asked(record: Record, admit: Admission) -> dict[str, Any]:
-    return {
-        "tenant": record.scope.tenant,
-        "tool": None if record.tool is None else record.tool.name,
-        "since": instant(admit.since, "since"),
-        "user_id": admit.user_id,
-    }

@@ -14,7 +14,7 @@ import msgspec
 
 from preflight.model.slot import SOURCES
 from preflight.ports import Query
-from preflight.storage.entry import instant
+from preflight.storage.matching import by_column
 
 BATCH = 512
 _BITS: dict[str | None, int] = {source: 1 << n for n, source in enumerate(SOURCES)}
@@ -88,29 +88,16 @@ def search(query: Query) -> tuple[str, dict[str, object]]:
     It yields the columns of a record, newest first, of records with `seq < :before`. Raises InvalidInput
     when `since` is no time.
     """
-    wanted: dict[str, object] = {}
-    conditions: list[str] = []
-
-    def must(condition: str, name: str, value: object) -> None:
-        if value is not None:
-            conditions.append(condition)
-            wanted[name] = value
-
-    scope = query.scope
-    must("s.name = :field", "field", query.field)
-    if query.field is not None:
-        must("s.source = :source", "source", query.source)
-    elif query.source is not None:
-        must("c.sources & :source", "source", _BITS.get(query.source, 0))
-    must("c.tenant = :within", "within", query.tenant)
-    must("c.tenant = :tenant", "tenant", None if scope is None else scope.tenant)
-    must("c.conversation = :conversation", "conversation", None if scope is None else scope.conversation)
-    must("c.action_key = :action_key", "action_key", query.action_key)
-    must("c.tool = :tool", "tool", query.tool)
-    must("c.state = :state", "state", query.decision)
-    must("c.user_id = :user_id", "user_id", query.user_id)
-    must("c.at >= :since", "since", None if query.since is None else instant(query.since, "since"))
-    return _statement(by_slot=query.field is not None, conditions=conditions), wanted
+    by_slot = query.field is not None
+    source = (
+        ("s.source = :source", "source", query.source)
+        if by_slot
+        else ("c.sources & :source", "source", None if query.source is None else _BITS.get(query.source, 0))
+    )
+    parts = (("s.name = :field", "field", query.field), source, *by_column(query, "c"))
+    given = [part for part in parts if part[2] is not None]
+    statement = _statement(by_slot=by_slot, conditions=[condition for condition, _, _ in given])
+    return statement, {name: value for _, name, value in given}
 
 
 def _statement(*, by_slot: bool, conditions: list[str]) -> str:
