@@ -46,6 +46,16 @@ def kinds(log: Sequence[RawRecord], head: Head | None = None, keys: Any = RING) 
     return {finding.kind for finding in report(log, head, keys).findings}
 
 
+# the chains
+
+
+def test_an_empty_key_has_a_chain_of_its_own() -> None:
+    storage = MemoryStorage()
+    for n, key in enumerate((None, "", None, "")):
+        storage.append(sample_decision(f"d{n}", action_key=key), signer=RING)
+    assert report(list(storage.raw_scan())).intact
+
+
 # the tree
 
 

@@ -49,6 +49,11 @@ class _Inside(msgspec.Struct, gc=False):
     execution_decision: RecordState
     previous_digest: str | None = None
 
+    @property
+    def key(self) -> str:
+        """The action key under which the record accumulates, or the reserved one; an empty key is a key."""
+        return UNKEYED if self.action_key is None else self.action_key
+
 
 _DECODER = msgspec.json.Decoder(_Inside)
 Scan = Callable[[], Iterable[RawRecord]]
@@ -152,7 +157,7 @@ class _Pass:
             self._sealed(raw)
             return
         self._labels(raw, inside)
-        key = (inside.scope.tenant, inside.scope.conversation, inside.action_key or UNKEYED)
+        key = (inside.scope.tenant, inside.scope.conversation, inside.key)
         self._chained(raw, key, inside.previous_digest, digest)
         self._step(raw, inside.decision_id, inside.execution_decision)
         if self._head is None or self._tree.size > self._head.size:
@@ -161,7 +166,7 @@ class _Pass:
     def _labels(self, raw: RawRecord, inside: _Inside) -> None:
         scope = inside.scope
         written = (inside.record_id, inside.decision_id, inside.execution_decision, scope.tenant, scope.conversation,
-                   UNKEYED if inside.action_key is None else inside.action_key, inside.previous_digest)  # fmt: skip
+                   inside.key, inside.previous_digest)  # fmt: skip
         columns = (raw.record_id, raw.decision_id, raw.state, raw.tenant, raw.conversation, raw.action_key,
                    raw.previous_digest)  # fmt: skip
         if written != columns:
