@@ -25,7 +25,8 @@ from preflight.model.slot import Slot
 from preflight.model.tool import Tool
 from preflight.ports import Admission, Clock, Storage
 from preflight.rulebook import RuleSource, with_user
-from preflight.rules import Conditions, Inputs, needs, provider_conditions
+from preflight.rules import Conditions, Inputs, provider_conditions
+from preflight.rules.conditions import measures_read
 from preflight.rules.labels import Unreadable
 from preflight.secrecy import covered
 from preflight.tallies import admits, amount, started, used, window_start, within
@@ -95,9 +96,8 @@ class Services:
         """Return the measures that must be read before a condition can be checked, those given left out."""
         if isinstance(rule, LimitRule):
             return ()
-        named = (rule.text,) if rule.check == "measure" else _measured_roots(rule)
         counted = {limit.id for limit in request.rules.limits}
-        return tuple(name for name in named if name not in counted and _given(request, name) is None)
+        return tuple(name for name in measures_read(rule) if name not in counted and _given(request, name) is None)
 
     def measure_named(
         self, names: tuple[str, ...], request: Request, arguments: Mapping[str, object]
@@ -121,8 +121,7 @@ class Services:
             return self._within(rule, request, arguments)
         if not rule.text:
             return {"state": "unknown", "note": rule.message, "broken": True}
-        named = (rule.text,) if rule.check == "measure" else _measured_roots(rule)
-        found = {name: self._reading(name, request, readings) for name in named}
+        found = {name: self._reading(name, request, readings) for name in measures_read(rule)}
         measured = {name: reading for name, reading in found.items() if reading is not None}
         missing = tuple(f"measured.{name}" for name, reading in found.items() if reading is None)
         if rule.check == "measure":
@@ -284,12 +283,6 @@ def _given(request: Request, name: str) -> Mapping[str, object] | None:
     """Return what the request itself measured by this name, if it counts (R-15)."""
     given = request.measured_data.get(name)
     return given if is_object(given) and given.get("valid") is True and "value" in given else None
-
-
-def _measured_roots(rule: ConditionRule) -> tuple[str, ...]:
-    """Return the measures that an expression reads."""
-    roots = (need.removeprefix("measured.").partition(".")[0] for need in needs(rule) if need.startswith("measured."))
-    return tuple(dict.fromkeys(roots))
 
 
 def _faults(missing: tuple[str, ...], readings: Mapping[str, object]) -> str | None:

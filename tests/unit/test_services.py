@@ -68,6 +68,17 @@ def test_a_condition_that_the_rules_no_longer_have_does_not_hold(tmp_path: Path)
     assert not here.recheck(msgspec.structs.replace(record, call_arguments=None), state("enough"))
 
 
+def test_a_measure_may_have_dots_in_its_name(tmp_path: Path) -> None:
+    enough = {"id": "enough", "expression": 'measured["balance.now"].won >= args.amount', "max_age": "10s"}
+    given = {"conditions": [enough], "measures": {"balance.now": MEASURES["balance"]}}
+    bank, clock = Bank(), FakeClock()
+    gate = ruled(tmp_path, given, bank, clock=clock)
+    ready = executable(gate)
+    bank.results["balance"] = {"won": 0, "open": True}
+    clock.advance(11)
+    assert isinstance(gate.execute_if_ready(ready, lambda _: None), Refused)
+
+
 # a call in doubt, measured
 
 SETTLE = {

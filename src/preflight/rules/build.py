@@ -21,7 +21,7 @@ from preflight.model.rules import (
 )
 from preflight.model.slot import SOURCES
 from preflight.rules.cel import CelFault, bad_pattern, compile_code, constant
-from preflight.rules.conditions import needs
+from preflight.rules.conditions import measures_read
 from preflight.rules.deferring import deferral as deferral_rules
 from preflight.rules.expression import Complaint, Expression, scan
 from preflight.rules.faults import Fault, nearest
@@ -70,7 +70,7 @@ def tool(
 
 def used(rules: Iterable[ConditionRule], scope: Measures) -> dict[str, MeasureRule]:
     """Return the measures that conditions read."""
-    read = {need.removeprefix("measured.") for rule in rules for need in needs(rule) if need.startswith("measured.")}
+    read = {name for rule in rules for name in measures_read(rule)}
     return {name: rule for name, rule in scope.items() if name in read}
 
 

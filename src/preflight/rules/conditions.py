@@ -19,6 +19,7 @@ from preflight.rules.inputs import ANY, Seen, Unusable, find, take
 _PROGRAMS = 64
 _EXPRESSIONS = 4_096
 _EMPTY: Mapping[str, object] = MappingProxyType({})
+_MEASURED = "measured."
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -61,10 +62,15 @@ def needs(rule: ConditionRule) -> tuple[str, ...]:
     Below `args` the name is the slot's; below the other roots it is what stands directly under the root.
     """
     if rule.check == "measure":
-        return (f"measured.{rule.text}",)
+        return (_MEASURED + rule.text,)
     if rule.check == "confirmation":
         return (_confirmation(rule),)
     return _needs_of(rule.text)
+
+
+def measures_read(rule: ConditionRule) -> tuple[str, ...]:
+    """Return the names of the measures (or limits) a condition reads; a name may hold dots."""
+    return tuple(need.removeprefix(_MEASURED) for need in needs(rule) if need.startswith(_MEASURED))
 
 
 @lru_cache(maxsize=4096)
