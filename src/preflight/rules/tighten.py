@@ -11,6 +11,8 @@ from preflight.model.rules import FieldRules, ToolRules
 from preflight.rules.kinds import Faults, Section
 from preflight.rules.layout import EFFECTS
 
+_FIXED = ("changes", "deferral", "settle")
+"""Settings of a tool that are facts about it, neither loose nor tight."""
 _REFUSED = {
     "synonyms", "labels", "unit", "locale", "may_share", "measure", "reference", "members", "derivations", "role",
 }  # fmt: skip
@@ -28,7 +30,7 @@ def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults
             changes[_names(key)] = after
     faults += [
         section.at(key).fault(f"`{key}` cannot be overridden", "set it under `servers`")
-        for key in ("changes", "deferral")
+        for key in _FIXED
         if key in section.values
     ]
     _refuse_reused(base, over, section, faults)

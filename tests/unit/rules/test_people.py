@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from preflight.model.rules import UNLISTED
-from preflight.rules import RuleSet
+from preflight.rules import RuleSet, tighten
+from preflight.rules.layout import FIELD, TOOL
 from tests.unit.rules.samples import faults, load
 
 BASE = """
@@ -75,6 +76,12 @@ fields:
     assert rules.for_tool("bank", "transfer", "anna", "acme") is base
 
 
+def test_every_setting_of_a_tool_is_compared_refused_or_added() -> None:
+    added = {"fields", "confirm", "conditions", "limits", "notices", "measures"}
+    assert set(TOOL.keys) == {*tighten._TOOL, *tighten._FIXED, *added}
+    assert set(FIELD.keys) == {*tighten._FIELD, *tighten._REFUSED}
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -83,6 +90,7 @@ fields:
         ("value_asks: 3", "`value_asks` would loosen the rules: `3` is more than `2`"),
         ("decision_lifetime: 2m", "`decision_lifetime` would loosen the rules: `120.0` is more than `60.0`"),
         ("changes: [send]", "`changes` cannot be overridden"),
+        ("settle: balance", "`settle` cannot be overridden"),
         (
             "fields: {to: {sources: [prior_state]}}",
             "`sources` would loosen the rules: `prior_state` is not allowed so far",
