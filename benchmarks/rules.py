@@ -11,10 +11,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
+import msgspec
 from decision import FOUND, best, example, hooks
 
 from preflight import Request, create_preflight
-from preflight.model.request import Request as Parsed
 from preflight.storage.memory import MemoryStorage
 
 RULES = """
@@ -35,10 +35,8 @@ servers:
 """
 
 
-def measured(request: Parsed) -> Request:
+def measured(request: Request) -> Request:
     """The example with its balance measured."""
-    import msgspec
-
     return msgspec.structs.replace(request, measured_data={"balance": {"valid": True, "value": 900000}})
 
 

@@ -15,6 +15,7 @@ from preflight.api import Preflight, create_preflight
 from preflight.errors import InvalidInput, ProviderError
 from preflight.hooks.defaults import DEFAULTS
 from preflight.hooks.protocol import Hook, inline
+from preflight.model.json_value import thaw
 from preflight.model.record import UNKEYED, Record
 from preflight.model.slot import FieldState, Slot
 from preflight.results import ToolCall
@@ -120,8 +121,7 @@ def _policy(table: object) -> Hook:
         if entry is None:
             return state
         if isinstance(entry, dict) and "patch" in entry:
-            whole = {name: getattr(state, name) for name in FieldState.__struct_fields__}
-            return whole | entry["patch"]
+            return msgspec.structs.asdict(state) | entry["patch"]
         return _play(entry)
 
     return policy
@@ -174,16 +174,12 @@ def _gate(record: Record) -> Json:
 def _field(state: FieldState) -> Json:
     shown: Json = {"name": state.name, "status": state.status, "source": state.source}
     if state.status == "known":
-        shown |= {"value": msgspec.to_builtins(_plain(state.value)), "origin_source": state.origin_source}
+        shown |= {"value": thaw(state.value), "origin_source": state.origin_source}
     elif state.status == "unknown":
         shown |= {"pending_at_trigger": state.pending_at_trigger, "route": state.route}
         if state.lookup_failed:
             shown["lookup_failed"] = True
     return shown
-
-
-def _plain(value: object) -> object:
-    return json.loads(json.dumps(value)) if isinstance(value, list | dict | tuple) else value
 
 
 def _item(item: object) -> Json:

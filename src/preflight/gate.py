@@ -313,7 +313,7 @@ class Shell:
         request, now = ready.request, self._clock.now()
         record_id = new_id()
         executable = decision.execution_decision == "execute"
-        parts = {name: getattr(decision, name) for name in Decision.__struct_fields__}
+        parts = msgspec.structs.asdict(decision)
         parts["trigger"] = trigger_of(request) if decision.trigger is None else to_json(decision.trigger)
         return Record(
             **parts,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from preflight.clock import iso, seconds_of
-from preflight.model.json_value import freeze, is_number, is_object
+from preflight.model.json_value import is_number, is_object
 from preflight.model.pointer import descend, steps
 from preflight.model.record import Record
 from preflight.model.request import Request
@@ -64,7 +64,7 @@ def admits(limits: Iterable[LimitRule], record: Record, now: str, starts: Iterab
 
 
 def _arguments(record: Record) -> Mapping[str, object]:
-    arguments = freeze(record.call_arguments or {}, "arguments")
+    arguments = record.call_arguments
     return arguments if is_object(arguments) else {}
 
 

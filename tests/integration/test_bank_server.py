@@ -25,11 +25,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def books(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "bank.db"
     assert (tmp_path / "bank.db").exists()

@@ -39,11 +39,6 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def gate(tmp_path: Path) -> Iterator[AsyncPreflight]:
     with closing(create_async_preflight(storage=tmp_path / "records.db", rules=RULES)) as made:
         yield made

@@ -37,11 +37,6 @@ DECISION, QUESTION = "preflight/decision", "preflight/question"
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @asynccontextmanager
 async def at_bank(folder: Path, *options: str, answer: Answer = nothing, **more: Any) -> AsyncIterator[Wire]:
     command = proxy(folder / "records.db", BANK_RULES, bank(folder), *options, name="bank")

@@ -19,11 +19,6 @@ SAYS_HELLO = saying({"restatement": 'write "hello" now'})
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def lives_on(wire: Wire) -> None:
     assert said(await wire.call("look", {"text": "alive"})) == "alive"
 

@@ -28,11 +28,6 @@ ERAS: list[Literal["legacy", "2026-07-28"]] = ["legacy", "2026-07-28"]
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @contextmanager
 def served(command: list[str]) -> Iterator[str]:
     """Run a proxy that serves HTTP and yield its address."""

@@ -18,11 +18,6 @@ ABLE: Message = {"elicitation": {"form": {}, "url": {}}}
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def server(log: Path | None = None) -> list[str]:
     return [sys.executable, str(HERE / "modern.py"), *(["--log", str(log)] if log else [])]
 

@@ -20,11 +20,6 @@ URL: Message = {"elicitation": {"form": {}, "url": {}}}
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def code(folder: Path) -> str:
     storage = open_storage(folder / "records.db")
     try:

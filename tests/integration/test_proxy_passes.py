@@ -18,11 +18,6 @@ ERAS = ["handshake", "modern"]
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def colour(method: str, params: Message) -> Message:
     if method == "sampling/createMessage":
         assert params["x-sampling"] is True

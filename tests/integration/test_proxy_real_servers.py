@@ -19,11 +19,6 @@ CITY = {"location": "Chicago"}
 NOON = {"source_timezone": "Europe/London", "time": "12:00", "target_timezone": "Asia/Seoul"}
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 class Server(NamedTuple):
     """A server: what it needs, what is called of it, and which call writes."""
 

@@ -17,11 +17,6 @@ SESSION = "the session of the test"
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def say(folder: Path, text: str, trust: str = "user") -> None:
     store = Store(str(folder / "words.db"))
     store.say(Said(session=Session("claude-code", SESSION), text=text, trust=trust))

@@ -130,8 +130,8 @@ def replay(
     from preflight.ports import Query
     from preflight.replaying import replay as replayed
 
-    given = os.environ.get(RULES) or None
     with opened_to_read(db) as gate:
+        given = gate.rules if os.environ.get(RULES) else None
         found = [gate.storage.get(name) for name in records or ()]
         if missing := [name for name, stored in zip(records or (), found, strict=True) if stored is None]:
             raise InvalidInput(missing[0], "no record has this id", "`preflight audit` lists them")

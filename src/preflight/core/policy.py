@@ -18,7 +18,7 @@ def ruled(found: FieldState, answer: object) -> FieldState:
     if answer is found:
         return found
     if type(answer) is FieldState:
-        answer = {name: getattr(answer, name) for name in FieldState.__struct_fields__}
+        answer = msgspec.structs.asdict(answer)
     if not is_object(answer):
         return _broken(found)
     name = answer.get("name")

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from preflight.core.schema.shape import UNDECLARED
-from preflight.model.decision import Gate
+from preflight.model.decision import DECISIONS, Gate
 from preflight.model.record import Record
 
 Left = Literal["value", "branch", "act"]
@@ -40,7 +40,6 @@ PROVIDERS: frozenset[DefinitionKind] = frozenset(
 )
 """What a tool's provider can mend; the rest is the adopter's own: rules and hooks."""
 
-_DECISIONS = frozenset(("execute", "ask_user", "hold", "deferred"))
 _PROVIDER_CHECKLIST = "provider_checklist"
 
 
@@ -104,7 +103,7 @@ _DefinitionKey = tuple[str, str, DefinitionKind, str, str]
 
 def gaps(records: Iterable[Record]) -> GapReport:
     """Group records into instruction gaps and action definition gaps, in whatever order they come."""
-    decisions = [r for r in records if r.record_id == r.decision_id and r.execution_decision in _DECISIONS]
+    decisions = [r for r in records if r.record_id == r.decision_id and r.execution_decision in DECISIONS]
     times = sorted(record.timestamp for record in decisions)
     return GapReport(
         decisions=len(decisions),

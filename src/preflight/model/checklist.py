@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 from msgspec import UNSET
@@ -10,7 +10,7 @@ from msgspec import UNSET
 from preflight.model.slot import Route
 
 WhenCase = Literal["immediate", "scheduled", "conditional", "recurring"]
-WHEN_CASES: tuple[WhenCase, ...] = ("immediate", "scheduled", "conditional", "recurring")
+WHEN_CASES: tuple[WhenCase, ...] = get_args(WhenCase)
 Phase = Literal["at_instruction", "at_trigger"]
 
 

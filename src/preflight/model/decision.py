@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -14,7 +14,7 @@ from preflight.model.slot import DroppedClaim, FieldState, Route
 SCHEMA_VERSION = "2.0"
 
 ExecutionDecision = Literal["execute", "ask_user", "hold", "deferred"]
-DECISIONS: tuple[ExecutionDecision, ...] = ("execute", "ask_user", "hold", "deferred")
+DECISIONS: tuple[ExecutionDecision, ...] = get_args(ExecutionDecision)
 """The four verdicts; the other states of a record are steps of an execution."""
 GateKind = Literal[
     "checklist_unidentified",

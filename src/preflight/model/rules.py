@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
 from preflight.model.slot import SOURCES, Source
 
 Effect = Literal["read", "reversible", "irreversible"]
-EFFECTS: tuple[Effect, ...] = ("read", "reversible", "irreversible")
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
 """From the least harm to the most."""
 Unconfirmed = Literal["drop", "ask", "allow"]
 Role = Literal["target", "object", "quantity", "time", "option", "content"]
-DeclaredBy = Literal["provider", "user", "organisation"]
+DeclaredBy = Literal["organisation", "user", "provider"]
+Via = Literal["mcp", "http", "sql", "python", "given"]
+ValueType = Literal["string", "integer", "number", "boolean", "array", "object"]
+ConditionCheck = Literal["expression", "measure", "confirmation"]
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
 DECISION = "preflight/decision"
@@ -43,7 +46,7 @@ class MeasureRule(msgspec.Struct, frozen=True, gc=False):
     """
 
     name: str
-    via: Literal["mcp", "http", "sql", "python", "given"]
+    via: Via
     server: str = ""
     tool: str = ""
     url: str = ""
@@ -54,7 +57,7 @@ class MeasureRule(msgspec.Struct, frozen=True, gc=False):
     pointer: str = ""
     max_age_seconds: float | None = None
     timeout_seconds: float = 10.0
-    value_type: Literal["string", "integer", "number", "boolean", "array", "object"] | None = None
+    value_type: ValueType | None = None
     place: Place | None = None
 
 
@@ -136,7 +139,7 @@ class ConditionRule(msgspec.Struct, frozen=True, gc=False):
 
     id: str
     declared_by: DeclaredBy
-    check: Literal["expression", "measure", "confirmation"]
+    check: ConditionCheck
     text: str
     description: str = ""
     message: str = ""

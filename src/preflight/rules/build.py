@@ -26,11 +26,10 @@ from preflight.rules.deferring import deferral as deferral_rules
 from preflight.rules.expression import Complaint, Expression, scan
 from preflight.rules.faults import Fault, nearest
 from preflight.rules.kinds import Faults, Section
+from preflight.rules.layout import CONDITION, MEASURE
 from preflight.rules.node import Node
 
 Measures = Mapping[str, MeasureRule]
-_CHECKS = ("expression", "measure", "confirmation")
-_VIAS = ("mcp", "http", "sql", "python", "given")
 _HINTS = {"synonyms": "x-synonyms", "labels": "x-enum-labels", "unit": "x-unit", "locale": "x-locale"}
 
 
@@ -79,10 +78,7 @@ def _named(name: object, scope: Measures) -> dict[str, MeasureRule]:
 
 
 def _used_by(fields: Iterable[FieldRules], scope: Measures) -> dict[str, MeasureRule]:
-    named: set[str | None] = set()
-    for rules in fields:
-        reference = rules.reference.measure if rules.reference is not None else None
-        named |= {rules.measure, reference, *(members.measure for members in rules.members)}
+    named = frozenset[str]().union(*(rules.measures_of() for rules in fields))
     return {name: rule for name, rule in scope.items() if name in named}
 
 
@@ -94,7 +90,7 @@ def measures_of(section: Section, faults: Faults) -> dict[str, MeasureRule]:
 
 def measure(name: str, section: Section, faults: Faults) -> MeasureRule:
     """Build one measure."""
-    via = next((word for word in _VIAS if word in section.values), "given")
+    via = next((word for word in MEASURE.one_of if word in section.values), "given")
     read = section.get(via)
     rest: dict[str, Any] = dict(read.values) if isinstance(read, Section) else {}
     rest |= {"http": {"url": read}, "python": {"entry": read}}.get(via, {})
@@ -106,7 +102,7 @@ def measure(name: str, section: Section, faults: Faults) -> MeasureRule:
         ]
     return MeasureRule(
         name,
-        via,  # type: ignore[arg-type]  # one of _VIAS
+        via,  # type: ignore[arg-type]  # one of `MEASURE.one_of`
         **rest,
         arguments=MappingProxyType(section.get("arguments", {})),  # type: ignore[arg-type]
         pointer=str(section.get("pointer", "")),
@@ -179,7 +175,7 @@ def condition(
     section: Section, names: set[str], measures: Measures, declared_by: DeclaredBy, faults: Faults
 ) -> ConditionRule:
     """Build one condition and check what can be checked without the tool's schema."""
-    check = next((word for word in _CHECKS if word in section.values), "confirmation")
+    check = next((word for word in CONDITION.one_of if word in section.values), "confirmation")
     text = str(section.get(check, ""))
     node = section.at(check)
     if check == "measure":
@@ -189,7 +185,7 @@ def condition(
     return ConditionRule(
         id=str(section.get("id", "")),
         declared_by=section.get("declared_by", declared_by),  # type: ignore[arg-type]
-        check=check,  # type: ignore[arg-type]  # one of _CHECKS
+        check=check,  # type: ignore[arg-type]  # one of `CONDITION.one_of`
         text=text,
         description=str(section.get("description", "")),
         message=str(section.get("message", "")),

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from preflight.model.decision import DECISIONS
 from preflight.model.rules import Place
 from preflight.rules.bounds import DEFAULT_BOUNDS, Bounds
 from preflight.rules.faults import Fault, Refused, RulesError
@@ -16,7 +17,6 @@ from preflight.rules.files import CASES, read_text
 from preflight.rules.json_text import read_json
 from preflight.rules.kinds import Anything, Choice, Constant, Key, ListOf, MapOf, Record, Section, Text
 
-DECISIONS = ("execute", "ask_user", "hold", "deferred")
 _NAMES = ListOf(Text("a name", empty=True))
 EXPECT = Record(
     "an expectation",

@@ -10,13 +10,11 @@ from json import decoder
 from preflight.rules.bounds import Bounds
 from preflight.rules.faults import Fault, Refused, shown
 from preflight.rules.node import Entry, Kind, Node
-from preflight.rules.scalars import Ambiguous, number
+from preflight.rules.scalars import NUMBER, SURROGATE, Ambiguous, number
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"true|false|null")
 _WORDS: dict[str, tuple[Kind, object]] = {"true": ("flag", True), "false": ("flag", False), "null": ("null", None)}
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(text: str, file: str, bounds: Bounds) -> Node:
@@ -71,7 +69,7 @@ class _Reader:
     def _scalar(self, at: int) -> tuple[Node, int]:
         if word := _WORD.match(self._text, at):
             return self._node(*_WORDS[word[0]], at), word.end()
-        found = _NUMBER.match(self._text, at)
+        found = NUMBER.match(self._text, at)
         if found is None:
             raise self.refuse(at, "not JSON: a value is missing here")
         try:
@@ -86,7 +84,7 @@ class _Reader:
             raise self.refuse(min(fault.pos, len(self._text)), f"not JSON: {fault.msg.lower()}") from None
         if len(text) > self._bounds.text_length:
             raise self.refuse(at, f"a text of more than {self._bounds.text_length} characters")
-        if _SURROGATE.search(text):
+        if SURROGATE.search(text):
             raise self.refuse(at, "a lone surrogate in a text", "write valid Unicode")
         return text, end
 

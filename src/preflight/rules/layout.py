@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
+from preflight.model.rules import EFFECTS, ConditionCheck, DeclaredBy, Misfire, Role, Unconfirmed, ValueType, Via
 from preflight.model.slot import SOURCES
 from preflight.rules.kinds import (
     Anything,
@@ -19,11 +22,7 @@ from preflight.rules.kinds import (
 )
 
 VERSION = 1
-EFFECTS = ("read", "reversible", "irreversible")
-ROLES = ("target", "object", "quantity", "time", "option", "content")
-UNCONFIRMED = ("drop", "ask", "allow")
-DECLARERS = ("organisation", "user", "provider")
-TYPES = ("string", "integer", "number", "boolean", "array", "object")
+TYPES = get_args(ValueType)
 
 _ID = Text("an id of letters, digits, `_`, `-`, `:` and `.`", r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
 _POINTER = Text("a JSON Pointer, empty or beginning with `/`", r"(?:/(?:[^~/]|~0|~1)*)*", empty=True)
@@ -60,10 +59,10 @@ MEMBERS = Record(
 FIELD = Record(
     "a field",
     _keys(
-        ("role", Choice(ROLES), "what the field is; it sets how the user's words may support it"),
+        ("role", Choice(get_args(Role)), "what the field is; it sets how the user's words may support it"),
         ("sources", ListOf(Choice(SOURCES), least=1), "where it may be looked up; all five when left out"),
         ("derivations", ListOf(_NAME), "the rules that may derive it from the user's words; none: stated only"),
-        ("unconfirmed", Choice(UNCONFIRMED), "what becomes of an optional value that no source confirms"),
+        ("unconfirmed", Choice(get_args(Unconfirmed)), "what becomes of an optional value that no source confirms"),
         ("synonyms", MapOf(ListOf(_NAME), "a value"), "other words by which users name a value"),
         ("labels", MapOf(_NAME, "a value"), "the name under which users see a value"),
         ("unit", _NAME, "the unit in which the tool counts"),
@@ -100,7 +99,7 @@ MEASURE = Record(
         ("max_age", Duration(), "a measurement older than this counts no more"),
         ("timeout", Duration(), "how long one read may take; 10s when left out"),
     ),
-    one_of=("mcp", "http", "sql", "python", "given"),
+    one_of=get_args(Via),
 )
 CONDITION = Record(
     "a condition",
@@ -109,13 +108,13 @@ CONDITION = Record(
         ("expression", Text("an expression in CEL"), "an expression in CEL that is true when it holds"),
         ("measure", _NAME, "a measure whose value is exactly true when it holds"),
         ("confirmation", _SENTENCE, "what the user confirms in this run"),
-        ("declared_by", Choice(DECLARERS), "who declares it: organisation when left out"),
+        ("declared_by", Choice(get_args(DeclaredBy)), "who declares it: organisation when left out"),
         ("on_unmet", Choice(("hold",)), "what happens when it does not hold; nothing else is possible"),
         ("description", _SENTENCE, "what it is for"),
         ("message", _SENTENCE, "what people read when it does not hold"),
         ("max_age", Duration(), "measured again at the start of the call when older than this"),
     ),
-    one_of=("expression", "measure", "confirmation"),
+    one_of=get_args(ConditionCheck),
 )
 LIMIT = Record(
     "a limit",
@@ -133,7 +132,7 @@ LIMIT = Record(
 DEFERRAL = Record(
     "what becomes of deferred runs",
     _keys(
-        ("misfire", Choice(("run_once", "skip", "hold")),
+        ("misfire", Choice(get_args(Misfire)),
          "what becomes of a run whose time passed while nobody looked; irreversible tools: hold, else run_once"),
         ("missed_after", Duration(), "how late a run counts as missed: 5m when left out"),
         ("unresolved", Choice(("hold", "skip")),

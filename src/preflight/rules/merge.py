@@ -8,7 +8,8 @@ from preflight.rules.node import Entry, Node
 _LISTS_OF_NAMES = frozenset({"servers", "tools", "measures", "triggers", "users", "organisations"})
 _OPEN = frozenset({"servers", "organisations"})
 """What stands under a name in these may itself be spread over files; a tool, a measure, a user may not."""
-_PER_FILE = frozenset({"version", "include"})
+PER_FILE = frozenset({"version", "include"})
+"""What is said of a file, not of the rules."""
 
 
 def merged(trees: list[Node], faults: list[Fault]) -> Node:
@@ -26,7 +27,7 @@ def _merged(one: Node, other: Node, key: str, faults: list[Fault], *, opened: bo
         mine = entries.get(name)
         if mine is None:
             entries[name] = entry
-        elif key == "" and name in _PER_FILE:
+        elif key == "" and name in PER_FILE:
             continue
         elif _may_join(mine, entry) and (name in _LISTS_OF_NAMES if key == "" else opened):
             inner = name if key == "" else ""

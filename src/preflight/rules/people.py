@@ -10,7 +10,7 @@ import msgspec
 
 from preflight.model.rules import UNLISTED, ConditionRule, DeclaredBy, ToolRules, UserRules
 from preflight.rules.build import Measures, conditions, tool, used
-from preflight.rules.expression import scan
+from preflight.rules.conditions import needs
 from preflight.rules.kinds import Faults, Section
 from preflight.rules.tighten import tightened
 
@@ -83,8 +83,7 @@ class _Builder:
     def _conditions(self, section: Section, declared_by: DeclaredBy) -> tuple[ConditionRule, ...]:
         found = conditions(section, self._measures, self._measures, declared_by, self._faults)
         for rule in found:
-            expression, _ = scan(rule.text) if rule.check == "expression" else (None, [])
-            if expression is not None and any(read.root == "args" for read in expression.reads):
+            if any(need.startswith("args.") for need in needs(rule)):
                 what = f"the condition `{rule.id}` holds for every tool and reads `args`"
                 self._faults.append(section.at("conditions").fault(what, "put it under `servers`, at its tool"))
         return found

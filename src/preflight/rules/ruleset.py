@@ -20,12 +20,11 @@ from preflight.rules.faults import Fault, RulesError
 from preflight.rules.files import gather
 from preflight.rules.kinds import Section
 from preflight.rules.layout import ROOT
-from preflight.rules.merge import merged
+from preflight.rules.merge import PER_FILE, merged
 from preflight.rules.node import Node, plain
 from preflight.rules.people import People, ToolKey, people_of
 
 NOBODY = UserRules()
-_PER_FILE = ("version", "include")
 
 
 class RuleSet(msgspec.Struct, frozen=True):
@@ -131,6 +130,6 @@ def _spots(section: Section) -> dict[tuple[Place, str], Node]:
 
 
 def _digest(tree: object) -> str:
-    said = {key: value for key, value in cast("dict[str, object]", tree).items() if key not in _PER_FILE}
+    said = {key: value for key, value in cast("dict[str, object]", tree).items() if key not in PER_FILE}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -10,7 +10,8 @@ from preflight.limits import DEFAULT
 from preflight.model.json_value import exact_number
 from preflight.rules.node import Kind
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+SURROGATE = re.compile("[\ud800-\udfff]")
 _ALMOST_NUMBER = re.compile(
     r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|[-+]?0[xXoObB][0-9a-fA-F_]+"
 )
@@ -29,7 +30,7 @@ def resolve(word: str) -> tuple[Kind, object]:
         return "flag", word == "true"
     if word == "null":
         return "null", None
-    if _NUMBER.fullmatch(word):
+    if NUMBER.fullmatch(word):
         return "number", number(word)
     return "text", _text(word)
 

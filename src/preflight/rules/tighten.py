@@ -7,9 +7,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from preflight.model.rules import FieldRules, ToolRules
+from preflight.model.rules import EFFECTS, FieldRules, ToolRules
 from preflight.rules.kinds import Faults, Section
-from preflight.rules.layout import EFFECTS
 
 _FIXED = ("changes", "deferral", "settle")
 """Settings of a tool that are facts about it, neither loose nor tight."""

@@ -6,7 +6,6 @@ at its first step, before anything is built of it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import yaml
@@ -14,9 +13,7 @@ import yaml
 from preflight.rules.bounds import Bounds
 from preflight.rules.faults import Fault, Refused, shown
 from preflight.rules.node import Entry, Node
-from preflight.rules.scalars import Ambiguous, resolve
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
+from preflight.rules.scalars import SURROGATE, Ambiguous, resolve
 
 
 def read_yaml(text: str, file: str, bounds: Bounds) -> Node:
@@ -130,6 +127,6 @@ class _Reader:
     def _text(self, text: str) -> str:
         if len(text) > self._bounds.text_length:
             raise Refused(self.fault_here(f"a text of more than {self._bounds.text_length} characters"))
-        if _SURROGATE.search(text):
+        if SURROGATE.search(text):
             raise Refused(self.fault_here("a lone surrogate in a text", "write valid Unicode"))
         return text
