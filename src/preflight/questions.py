@@ -17,7 +17,7 @@ from preflight.limits import Limits
 from preflight.masking import Needles
 from preflight.model.decision import Gate
 from preflight.model.json_value import confirmation_id, freeze, is_object, thaw
-from preflight.model.question import Answer, AskedItem, AskedSlot, Question
+from preflight.model.question import RESTATEMENT, Answer, AskedItem, AskedSlot, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.slot import Slot, Unsupported
@@ -217,8 +217,8 @@ def _checked(question: Question, given: Mapping[str, object], *, person: str, ch
 
 
 def _restated(given: Mapping[str, object]) -> str:
-    text = given.get("restatement")
-    if given.keys() != {"restatement"} or type(text) is not str or not text.strip():
+    text = given.get(RESTATEMENT)
+    if given.keys() != {RESTATEMENT} or type(text) is not str or not text.strip():
         message = "this question asks for the act to be said again: answer with `restatement` and a text"
         raise AnswerRefused(message)
     if text != storable(text, len(text)):

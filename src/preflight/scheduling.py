@@ -9,7 +9,7 @@ import msgspec
 from preflight.hooks.protocol import Hook, inline
 from preflight.model.checklist import WhenCase
 from preflight.model.decision import Decision
-from preflight.model.deferral import Deferral
+from preflight.model.deferral import Deferral, occurrence_id
 from preflight.model.evidence import NotGrounded
 from preflight.model.record import Record
 from preflight.model.request import Request, Utterance
@@ -79,11 +79,6 @@ def when_of(record: Record) -> When:
     return msgspec.convert(record.trigger, When)
 
 
-def occurrence_id(record: Record, instant: str) -> str:
-    """Return the id of one firing of a run: `action_key@instant` (R-83)."""
-    return f"{record.key}@{instant}"
-
-
 def waiting(record: Record) -> Deferral:
     """Return the row of a run that waits for its first occurrence."""
     when = when_of(record)
@@ -101,7 +96,7 @@ def waiting(record: Record) -> Deferral:
         said=when.said,
         due=record.timestamp if polled else when.first or str(deadline),
         slot=when.first,
-        occurrence=None if when.first is None else occurrence_id(record, when.first),
+        occurrence=None if when.first is None else occurrence_id(record.key, when.first),
         event=str(name) if trigger.get("kind") == "event" else None,
     )
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from typing import Any
 
 import pytest
 
+from preflight.core.when import FORMS
 from preflight.errors import AnswerRefused, InvalidInput
 from preflight.mcp import eras
 from preflight.mcp.config import of_command, of_file
@@ -219,3 +222,25 @@ def test_addresses() -> None:
     for text in ("8931", ":x", ":70000", "host:"):
         with pytest.raises(InvalidInput):
             address_of(text)
+
+
+def test_only_the_time_to_run_is_not_described_by_the_tool() -> None:
+    #
+    named = {"type": "string", "description": "what it is called"}
+    asked = question(AskedSlot("when", {"type": "string", "description": FORMS}), AskedSlot("name", named))
+    form = form_of(asked)
+    assert form is not None
+    in_form = [form["properties"][name]["description"] for name in ("when", "name")]
+    on_page = ["; ".join(field.lines) for field in fields_of(asked, {})]
+    for ours, the_tool_s in (in_form, on_page):
+        assert ours.endswith(f"; {FORMS}")
+        assert the_tool_s.endswith("; the tool's own description: what it is called")
+
+
+@pytest.mark.parametrize("module", ["session", "session_sync"])
+@pytest.mark.parametrize("package", ["anyio", "mcp"])
+def test_without_the_extra_a_session_says_what_to_install(module: str, package: str) -> None:
+    # None makes Python's import raise, as it does where nothing is installed
+    program = f"import sys; sys.modules['{package}'] = None; import preflight.mcp.{module}"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "install the extra: pip install 'execution-state-preflight[mcp]'" in ran.stderr.splitlines()[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
+import importlib.metadata
 
 
 def own_version() -> str:
@@ -13,6 +13,6 @@ def own_version() -> str:
 def installed(distribution: str) -> str | None:
     """Return a distribution's version, or None where it is not installed."""
     try:
-        return version(distribution)
-    except PackageNotFoundError:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
         return None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import typer
 
 from preflight.api import Preflight
 from preflight.cli import auditing_heads
+from preflight.cli.ages import age_of
 from preflight.cli.opening import AsJson, Db, opened_to_read
 from preflight.cli.screen import Screen
 from preflight.errors import InvalidInput
@@ -24,8 +24,6 @@ from preflight.render.visible import visible
 
 State = Literal["execute", "ask_user", "hold", "deferred", "executing", "executed", "failed", "in_doubt", "settled"]
 Source = Literal["user_answer", "instruction", "pre_set_data", "measured_data", "prior_state"]
-_AGO = re.compile(r"([0-9]{1,6})([smhd])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def register(app: typer.Typer) -> None:
@@ -79,11 +77,11 @@ def audit(
 
 def moment(text: str) -> str:
     """Return what `--since` takes: an ISO 8601 time as it is, an age (`90m`, `24h`, `7d`) as the time it began."""
-    ago = _AGO.fullmatch(text)
+    ago = age_of(text)
     if ago is None:
         return text  # the store reads ISO 8601, and says so when this is none
     try:
-        return (datetime.now(UTC) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})).isoformat()
+        return (datetime.now(UTC) - ago).isoformat()
     except OverflowError:
         raise InvalidInput("since", f"`{text}` lies before the calendar begins", "give a time or an age") from None
 

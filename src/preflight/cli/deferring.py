@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import signal
 import sys
@@ -58,7 +57,7 @@ def list_runs(
     with opened_to_read(db) as gate:
         found = DeferredRuns(gate).find(states=() if over else OPEN)
     if as_json:
-        Screen().json([_shape(row) for row in found])
+        Screen().json(msgspec.to_builtins(found))
     elif not found:
         Screen().show([line("nothing is deferred")])
     else:
@@ -70,7 +69,7 @@ def show(deferral: Id, as_json: AsJson = False, db: Db = None) -> None:
     with opened_to_read(db) as gate:
         row, notes = DeferredRuns(gate).show(deferral)
     if as_json:
-        Screen().json({**_shape(row), "notes": [msgspec.to_builtins(note) for note in notes]})
+        Screen().json({**msgspec.to_builtins(row), "notes": msgspec.to_builtins(notes)})
         return
     told = [labelled("when", visible(row.said)), labelled("record", row.decision_id, "dim")]
     table = Table(("at (UTC)", "what", "why", "by", "call", "late"), tuple(map(_noted, notes)))
@@ -162,7 +161,7 @@ def event(
     with opened_to_read(db) as gate:
         found = DeferredRuns(gate).event(name, said, by=signed(by, channel))
     if as_json:
-        Screen().json([_shape(row) for row in found])
+        Screen().json(msgspec.to_builtins(found))
     else:
         Screen().show([line(f"{len(found)} deferred run(s) are due")])
 
@@ -234,7 +233,7 @@ def _stopping() -> Iterator[threading.Event]:
 
 def _fired(fired: list[Fired], *, as_json: bool) -> None:
     if as_json:
-        Screen().json([{**msgspec.to_builtins(each), "row": _shape(each.row)} for each in fired])
+        Screen().json(msgspec.to_builtins(fired))
         return
     blocks: list[Block] = [line(_fired_words(each)) for each in fired]
     Screen().show(blocks or [line("nothing is due")])
@@ -248,7 +247,7 @@ def _fired_words(fired: Fired) -> str:
 
 def _told(row: Deferral, *, as_json: bool) -> None:
     if as_json:
-        Screen().json(_shape(row))
+        Screen().json(msgspec.to_builtins(row))
     else:
         Screen().show([_headline(row)])
 
@@ -257,11 +256,6 @@ def _headline(row: Deferral) -> Any:
     why = f": {deferral_words(row.reason)}" if row.reason else ""
     due = f", due {row.due[:19]} UTC" if row.state == "waiting" else ""
     return line(f"{row.deferral_id} {row.state}{due}{why}", "good" if row.state != "held" else "ask")
-
-
-def _shape(row: Deferral) -> dict[str, Any]:
-    shape: dict[str, Any] = json.loads(msgspec.json.encode(row))
-    return shape
 
 
 def _line(row: Deferral) -> tuple[Any, ...]:

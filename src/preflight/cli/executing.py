@@ -14,7 +14,8 @@ from preflight.cli.codes import BY_STATUS
 from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reached
 from preflight.cli.person import Channel, require_person, signed
 from preflight.cli.screen import Screen
-from preflight.errors import ConstructionError, InvalidInput
+from preflight.deferral.connections import stdio_server
+from preflight.errors import InvalidInput
 from preflight.model.record import Record
 from preflight.model.tool import Tool
 from preflight.render.public import public
@@ -66,11 +67,7 @@ def _executed(gate: Preflight, decision: str, command: list[str], seconds: float
     name = steps[0].tool if steps else None
     if name is None or steps[-1].execution_decision != "execute":
         return gate.execute_if_ready(decision, _never)  # refused by the executor, in its own words
-    try:
-        from preflight.mcp.stdio import StdioServer
-    except ImportError as absent:
-        raise ConstructionError(str(absent)) from absent
-    with StdioServer(command, seconds=seconds) as server:
+    with stdio_server()(command, seconds=seconds) as server:
         listed = next((tool for tool in server.tools() if tool.get("name") == name.name), None)
         if listed is None:
             return Refused("tool_changed", f"the server lists no tool `{name.name}`", steps[0])

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from preflight.core import strict_json
 from preflight.errors import AnswerRefused, InvalidInput
 from preflight.model.json_value import thaw
-from preflight.model.question import AskedSlot, Question
+from preflight.model.question import RESTATEMENT, AskedSlot, Question
 from preflight.questions import fitting
 from preflight.render.schema import types_of, wanted
 from preflight.render.visible import visible
-
-RESTATEMENT = "restatement"
 
 
 def given_values(question: Question, texts: Sequence[str], none: Sequence[str]) -> dict[str, object]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 import typer
 
+from preflight.cli.ages import age_of
 from preflight.cli.opening import AsJson, Db, opened_to_read
 from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
@@ -17,9 +17,6 @@ from preflight.render.styled import Table, line
 from preflight.render.visible import visible
 from preflight.retention import Retention, apply
 from preflight.safekeeping import default_signer
-
-_AGE = re.compile(r"([0-9]{1,6})([smhd])")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def register(app: typer.Typer) -> None:
@@ -84,7 +81,7 @@ def _of_key(text: str) -> tuple[str, float]:
 
 
 def _seconds(where: str, text: str) -> float:
-    age = _AGE.fullmatch(text)
+    age = age_of(text)
     if age is None:
         raise InvalidInput(where, f"`{text}` is no length of time", "write it like `12h` or `365d`")
-    return float(int(age[1]) * _SECONDS[age[2]])
+    return age.total_seconds()

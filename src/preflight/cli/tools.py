@@ -11,11 +11,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from preflight.cli.about import installed
 from preflight.cli.auditing import moment
 from preflight.cli.codes import ERROR
 from preflight.cli.opening import Db, opened_to_read
 from preflight.cli.screen import Screen
-from preflight.errors import ConstructionError, InvalidInput
+from preflight.deferral.connections import stdio_server
+from preflight.errors import InvalidInput
 
 _MOST = 1_000_000
 
@@ -61,7 +63,7 @@ def lint(
     found = lint_listings(listings)
     if form == "sarif":
         places = {listing.server: str(file) for listing, file in zip(listings, files or [], strict=False)}
-        _write_json(sarif(found, places, _version()))
+        _write_json(sarif(found, places, installed("execution-state-preflight") or ""))
     elif form == "json":
         _write_json(as_json(found))
     else:
@@ -132,15 +134,6 @@ def gaps(
         _write(text(report))
 
 
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("execution-state-preflight")
-    except PackageNotFoundError:  # run from a checkout
-        return ""
-
-
 def _listings(files: Iterable[Path], server: str | None, name: str | None) -> list[Any]:
     from preflight.lint import read_listing
 
@@ -153,10 +146,6 @@ def _listings(files: Iterable[Path], server: str | None, name: str | None) -> li
 
 
 def _asked(server: str, name: str | None) -> Any:
-    try:
-        from preflight.mcp.stdio import StdioServer
-    except ImportError as absent:
-        raise ConstructionError(str(absent)) from absent
     from preflight.lint import ask_listing
 
     try:
@@ -165,7 +154,7 @@ def _asked(server: str, name: str | None) -> Any:
         raise InvalidInput("--server", f"not a command line: {fault}") from None
     if not name:
         raise InvalidInput("--name", "missing", "say how rules name the server")
-    with StdioServer(command) as running:
+    with stdio_server()(command) as running:
         return ask_listing(running.tools, name)
 
 

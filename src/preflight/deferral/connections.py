@@ -132,7 +132,7 @@ class ServerFile:
                 if declared is None:
                     known = ", ".join(f"`{name}`" for name in sorted(self._declared)) or "none"
                     raise InvalidInput("server", f"no connection is declared for `{server}`; declared are: {known}")
-                self._running[server] = _stdio()(
+                self._running[server] = stdio_server()(
                     [declared.command, *declared.args], seconds=declared.timeout, env=declared.env
                 ).__enter__()
             return self._running[server]
@@ -144,7 +144,8 @@ class ServerFile:
             running.__exit__(None, None, None)
 
 
-def _stdio() -> Any:
+def stdio_server() -> Any:
+    """Return `preflight.mcp.stdio.StdioServer`; raises ConstructionError where the extra is not installed."""
     try:
         from preflight.mcp.stdio import StdioServer  # noqa: PLC0415  only where MCP servers are reached
     except ImportError as absent:

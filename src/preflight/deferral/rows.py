@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from preflight.deferral import triggers
 from preflight.deferral.triggers import Spec
-from preflight.model.deferral import Deferral
+from preflight.model.deferral import Deferral, occurrence_id
 
 
 def at(seconds: float) -> datetime:
@@ -21,15 +21,15 @@ def late(row: Deferral, now: datetime) -> float:
     return max(0.0, (now - triggers.instant_of(row.due)).total_seconds())
 
 
-def occurring(row: Deferral, instant: datetime, due: datetime | None = None) -> Deferral:
+def occurring(row: Deferral, instant: datetime) -> Deferral:
     """Return a row that waits for an occurrence: it has one id, `action_key@instant` (R-83)."""
     text = triggers.text_of(instant)
     return replace(
         row,
         state="waiting",
-        due=text if due is None else triggers.text_of(due),
+        due=text,
         slot=text,
-        occurrence=f"{row.action_key}@{text}",
+        occurrence=occurrence_id(row.action_key, text),
         event=None,
         reason=None,
         question_id=None,

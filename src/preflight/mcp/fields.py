@@ -9,11 +9,10 @@ from msgspec import UNSET
 
 from preflight.core import strict_json
 from preflight.errors import AnswerRefused, InvalidInput
-from preflight.mcp.form import RESTATEMENT
 from preflight.model.json_value import thaw
-from preflight.model.question import AskedSlot, Question
+from preflight.model.question import RESTATEMENT, AskedSlot, Question
 from preflight.render.phrases import why_unknown
-from preflight.render.schema import types_of, wanted
+from preflight.render.schema import described, types_of, wanted
 from preflight.render.visible import value_text, visible
 
 
@@ -74,9 +73,8 @@ def _field(number: int, slot: AskedSlot, question: Question, typed: Mapping[str,
     made.lines.append(wanted(schema, nullable=slot.nullable))
     if slot.note is not None:
         made.lines.append(why_unknown(slot.note))
-    described = schema.get("description")
-    if isinstance(described, str) and described:
-        made.lines.append(f"the tool's own description: {visible(described)}")
+    if text := described(schema):
+        made.lines.append(text)
     if slot.choices:  # flat, in the provider's order, none marked
         made.lines.append("the user's words fit each of these:")
         made.choices = [value_text(choice) for choice in slot.choices]

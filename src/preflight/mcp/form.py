@@ -12,12 +12,11 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from preflight.mcp.eras import Object
-from preflight.model.question import AskedItem, AskedSlot, Question
+from preflight.model.question import RESTATEMENT, AskedItem, AskedSlot, Question
 from preflight.render.phrases import why_unknown
-from preflight.render.schema import types_of, wanted
+from preflight.render.schema import described, types_of, wanted
 from preflight.render.visible import value_text, visible
 
-RESTATEMENT: Final = "restatement"
 _NONE: Final = " (there is none)"
 _FORMATS: Final = frozenset({"email", "uri", "date", "date-time"})
 _KEPT: Final = {
@@ -79,12 +78,11 @@ def _field(slot: AskedSlot) -> Object | None:
     field = _closed(schema) or _typed(schema)
     if field is None:
         return None
-    described = schema.get("description")
     parts = [wanted(schema, nullable=slot.nullable)]
     if slot.note is not None:
         parts.append(why_unknown(slot.note))
-    if isinstance(described, str) and described:
-        parts.append(f"the tool's own description: {visible(described)}")
+    if text := described(schema):
+        parts.append(text)
     if slot.choices:  # flat, in the provider's order, none marked
         parts.append("the user's words fit each of these: " + ", ".join(map(value_text, slot.choices)))
     if slot.confirm is not None:  # approved as it is shown, whole, or replaced

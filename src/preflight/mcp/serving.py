@@ -101,7 +101,7 @@ class Assembled:
         rules = rules_source(setting.rules)
         self.reads = Reads()
         self.gate: AsyncPreflight = create_async_preflight(
-            storage=setting.storage, rules=rules if setting.rules is None else setting.rules, read_tool=self.reads,
+            storage=setting.storage, rules=rules, read_tool=self.reads,
             store_instruction=setting.store_instruction, clock=SystemClock(),
         )  # fmt: skip
         reads = create_preflight(storage=setting.storage, rules=rules)  # of a read, the request is not kept

@@ -22,7 +22,6 @@ from preflight.errors import AnswerRefused, CallerError, InvalidInput, Preflight
 from preflight.hosts.words import ARGUMENTS, TOOL
 from preflight.mcp.calls import CallIds
 from preflight.mcp.texts import CHANGED, DECISION, changes
-from preflight.mcp.turns import Turns
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
 from preflight.model.record import Record
@@ -37,6 +36,8 @@ try:
     from mcp import Client, ClientSession, MCPError
     from mcp.client.session import ClientRequestContext
     from pydantic import TypeAdapter
+
+    from preflight.mcp.turns import Turns
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
     raise ImportError(message, name=absent.name) from absent

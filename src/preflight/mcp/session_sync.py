@@ -8,13 +8,17 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, Self
 
-import mcp_types as types
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client
-
 from preflight.api import AsyncPreflight, Preflight
 from preflight.errors import CallerError
 from preflight.mcp.session import GatedSession
+
+try:
+    import mcp_types as types
+    from anyio.from_thread import BlockingPortal, start_blocking_portal
+    from mcp import Client
+except ImportError as absent:
+    message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
+    raise ImportError(message, name=absent.name) from absent
 
 
 class SyncGatedSession:

@@ -10,13 +10,13 @@ from preflight.mcp.eras import Object
 from preflight.model.json_value import thaw
 from preflight.model.question import Question
 from preflight.model.record import Record
+from preflight.render.record import named
 from preflight.render.visible import value_text, visible
 from preflight.results import Asking, Checked, Executed, Failed, InDoubt, Refused
 
 DECISION = "preflight/decision"
 QUESTION = "preflight/question"
 CHANGED = "preflight/changed"
-_OF_OTHERS = ("tool_undetermined", "tool_undetermined_exhausted")
 
 
 def blocked(checked: Checked) -> Object:
@@ -115,8 +115,7 @@ def _content(result: Object) -> list[object]:
 
 
 def _reason(record: Record) -> str:
-    gate = record.gate
-    if gate is not None and gate.kind in _OF_OTHERS:
+    if not named(record):
         return "it is not settled that the tool does what the user meant"  # no tool is named
     return visible(record.reason)
 

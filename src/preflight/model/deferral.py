@@ -14,6 +14,11 @@ NoteKind = Literal[
 ]  # fmt: skip
 
 
+def occurrence_id(action_key: str, instant: str) -> str:
+    """Return the id of one firing of a run: `action_key@instant` (R-83)."""
+    return f"{action_key}@{instant}"
+
+
 class Deferral(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One deferred run, or one occurrence of it that is held apart so that the next is not kept waiting (R-82).
 

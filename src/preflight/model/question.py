@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 from msgspec import UNSET
@@ -11,6 +11,8 @@ from preflight.model.request import Scope
 from preflight.model.sealed import Sealed
 
 QuestionKind = Literal["value", "confirmation", "permission", "restatement"]
+RESTATEMENT: Final = "restatement"
+"""The kind of a question that asks what should be done, and the name under which it is answered."""
 
 
 class AskedSlot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

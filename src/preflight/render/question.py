@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec import UNSET
 
-from preflight.core.when import FORMS
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.render.phrases import why_unknown
-from preflight.render.schema import wanted
+from preflight.render.schema import described, wanted
 from preflight.render.styled import Block, Line, Piece, labelled, line
 from preflight.render.visible import value_text, visible
 
@@ -30,10 +27,8 @@ def _slot(slot: AskedSlot) -> list[Line]:
     lines: list[Line] = [(Piece("   "), Piece(visible(slot.name), "strong"), Piece(f": {form}"))]
     if slot.note is not None:
         lines.append(line(f"      {why_unknown(slot.note)}", "dim"))
-    described = slot.schema.get("description") if isinstance(slot.schema, Mapping) else None
-    if isinstance(described, str) and described:
-        whose = "" if described == FORMS else "the tool's own description: "
-        lines.append(line(f"      {whose}{visible(described)}", "dim"))
+    if text := described(slot.schema):
+        lines.append(line(f"      {text}", "dim"))
     if slot.choices:  # flat, in the provider's order, none marked
         lines.append(line("      the user's words fit each of these:"))
         lines += [line(f"      - {value_text(choice)}") for choice in slot.choices]

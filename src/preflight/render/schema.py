@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from preflight.core.when import FORMS
 from preflight.render.visible import value_text, visible
 
 _TYPES = {
@@ -86,6 +87,14 @@ def wanted(schema: object, *, nullable: bool = False) -> str:
     if nullable:
         details.append("or none")
     return ", ".join([what, *details])
+
+
+def described(schema: object) -> str:
+    """Return a schema's own description, and whose it is: the tool's, but for the time to run (R-81)."""
+    text = schema.get("description") if isinstance(schema, Mapping) else None
+    if not isinstance(text, str) or not text:
+        return ""
+    return FORMS if text == FORMS else f"the tool's own description: {visible(text)}"
 
 
 def _member(member: object) -> str:
