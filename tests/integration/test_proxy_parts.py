@@ -21,8 +21,11 @@ from preflight.mcp.pairing import Pairing
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import MCPError
 from preflight.mcp.sealing import Sealing
+from preflight.mcp.texts import changes
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.model.request import Scope
+from preflight.model.sealed import MASK, Sealed
+from preflight.testing import sample_decision
 
 KINDS: dict[str, Any] = {
     "text": {"type": "string", "minLength": 2, "pattern": "^a", "format": "uuid", "default": "ab"},
@@ -235,6 +238,12 @@ def test_only_the_time_to_run_is_not_described_by_the_tool() -> None:
     for ours, the_tool_s in (in_form, on_page):
         assert ours.endswith(f"; {FORMS}")
         assert the_tool_s.endswith("; the tool's own description: what it is called")
+
+
+def test_a_masked_argument_is_no_change_whatever_its_name() -> None:
+    sealed = {"/call_arguments/a~1b": Sealed("s", b"")}
+    record = sample_decision("d1", call_arguments={"a/b": MASK, "c": 1}, sealed=sealed)
+    assert changes({"a/b": "typed", "c": 2, "d": 3}, record) == {"c": 1, "d": None}
 
 
 @pytest.mark.parametrize("module", ["session", "session_sync"])

@@ -8,6 +8,7 @@ import msgspec
 
 from preflight.mcp.eras import Object
 from preflight.model.json_value import thaw
+from preflight.model.pointer import tokens
 from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.render.record import named
@@ -96,7 +97,7 @@ def changes(proposed: Mapping[str, object], record: Record) -> Object:
     The record masks what is secret (R-78).
     """
     sent: Object = msgspec.to_builtins(record.call_arguments or {}, enc_hook=thaw)
-    secret = {pointer.split("/")[2] for pointer in record.sealed if pointer.startswith("/call_arguments/")}
+    secret = {tokens(pointer)[1] for pointer in record.sealed if pointer.startswith("/call_arguments/")}
     names = [name for name in sent if name not in secret and (name not in proposed or proposed[name] != sent[name])]
     return {**{name: sent[name] for name in names}, **{name: None for name in proposed if name not in sent}}
 

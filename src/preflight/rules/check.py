@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from preflight.model.json_value import is_object
-from preflight.model.pointer import unescape
+from preflight.model.pointer import tokens
 from preflight.model.rules import DECISION, ConditionRule, LimitRule, MeasureRule, Place, ToolRules
 from preflight.rules.build import fault_at
 from preflight.rules.cel import CelFault, compile_code
@@ -59,7 +59,7 @@ def _type_of(name: str, schema: object) -> str | Undeclared:
     whole = type_at(schema, (name,))
     if "/" not in name or isinstance(whole, str):
         return whole
-    return type_at(schema, map(unescape, name.split("/")))
+    return type_at(schema, tokens(f"/{name}"))
 
 
 def _summed(limit: LimitRule, schema: object) -> Iterator[Fault]:

@@ -25,7 +25,8 @@ VERSION = 1
 TYPES = get_args(ValueType)
 
 _ID = Text("an id of letters, digits, `_`, `-`, `:` and `.`", r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
-_POINTER = Text("a JSON Pointer, empty or beginning with `/`", r"(?:/(?:[^~/]|~0|~1)*)*", empty=True)
+POINTER_FORM = r"(?:/(?:[^~/]|~0|~1)*)*"
+_POINTER = Text("a JSON Pointer, empty or beginning with `/`", POINTER_FORM, empty=True)
 _NAME = Text("a name")
 _MOMENT = Text(
     "a time with its offset, like `2026-11-30T09:00:00+01:00`",

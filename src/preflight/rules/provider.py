@@ -34,7 +34,7 @@ from preflight.rules.kinds import (
     Text,
 )
 from preflight.rules.labels import ID, SORTS, Label, Sort, Unreadable, labels_of
-from preflight.rules.layout import TYPES
+from preflight.rules.layout import POINTER_FORM, TYPES
 from preflight.rules.node import Entry, Node
 from preflight.rules.node import Kind as NodeKind
 
@@ -42,7 +42,7 @@ META_KEY = "preflight/checklist"
 VERSION = 1
 _ROOTS = frozenset({"args", "measured"})
 
-_POINTER = Text("a JSON Pointer", r"(?:/(?:[^~/]|~0|~1)*)*", empty=True)
+_POINTER = Text("a JSON Pointer", POINTER_FORM, empty=True)
 READING = Record(
     "a measure",
     {
