@@ -20,15 +20,15 @@ from preflight import codec
 from preflight.audit import head_of, verify
 from preflight.model.record import Record
 from preflight.ports import Signer
+from preflight.secrecy.vault import Subject, Vault
+from preflight.secrecy.vault.subjects import FiledSubjectKeys
+from preflight.secrecy.vault.wrapping import FiledMasters
 from preflight.signing import Ed25519Key, HmacKey, Keyring
 from preflight.signing.filed import FiledKeyring
 from preflight.signing.keyfile import KeyFile
 from preflight.storage.entry import make_entry
 from preflight.storage.sqlite import SqliteStorage
 from preflight.testing import sample_decision, sample_slot
-from preflight.vault import Subject, Vault
-from preflight.vault.subjects import FiledSubjectKeys
-from preflight.vault.wrapping import FiledMasters
 
 ROUNDS = 5
 SEVERAL = 2_000

@@ -18,7 +18,6 @@ from preflight.hooks.protocol import OPTIONAL
 from preflight.hooks.shipped import ShippedHooks
 from preflight.hooks.table import collect
 from preflight.limits import DEFAULT, Limits
-from preflight.measuring import Measurer, ReadTool
 from preflight.model.decision import Decision
 from preflight.model.question import Question
 from preflight.model.record import Record
@@ -40,14 +39,15 @@ from preflight.results import (
     Refused,
 )
 from preflight.rulebook import RulesGiven, RuleSource, rules_source
-from preflight.safekeeping import default_signer, default_vault
 from preflight.scheduling import schedulable
-from preflight.secrecy import Secrecy
+from preflight.secrecy.documents import Secrecy
+from preflight.secrecy.safekeeping import default_signer, default_vault
+from preflight.secrecy.vault import Subject, Vault
+from preflight.services.measuring import Measurer, ReadTool
 from preflight.storage import open_storage
-from preflight.vault import Subject, Vault
 
 if TYPE_CHECKING:
-    from preflight.services import Services
+    from preflight.services.service import Services
 
 _EVERY = 1 << 31
 ANYWHERE = Scope()
@@ -377,7 +377,7 @@ def _services(
     """Return what carries rules out; nothing is loaded for it where there are none."""
     if given is None:
         return None
-    from preflight.services import Services  # noqa: PLC0415  CEL and YAML only where rules are used
+    from preflight.services.service import Services  # noqa: PLC0415  CEL and YAML only where rules are used
 
     return Services(storage, measurer, rules, clock)
 

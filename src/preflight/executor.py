@@ -26,13 +26,13 @@ from preflight.errors import (
 )
 from preflight.ids import new_id
 from preflight.limits import Limits
-from preflight.masking import Needles
 from preflight.model.condition import ConditionState
 from preflight.model.pointer import Path
 from preflight.model.record import Outcome, Record
 from preflight.model.tool import Tool
 from preflight.ports import Admission, Clock, Scheduling, Secrets, Signer, Storage, Stored
 from preflight.results import Claimed, Executed, Execution, Failed, InDoubt, RefusalCode, Refused, ToolCall
+from preflight.secrecy.masking import Needles
 
 Call = Callable[[ToolCall], object]
 AsyncCall = Callable[[ToolCall], Awaitable[object]]

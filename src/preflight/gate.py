@@ -24,7 +24,6 @@ from preflight.core.wording import reason_of
 from preflight.errors import Erased, InvalidInput, StorageError, describe, storable
 from preflight.guard import Driven
 from preflight.ids import new_id
-from preflight.masking import Needles
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, Gate
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record, ToolRef
@@ -36,7 +35,8 @@ from preflight.repeats import answered, as_given, asked_again, counted, same_too
 from preflight.results import Asking, Checked, Deferred, Executable, Held
 from preflight.rulebook import RuleSource, with_user
 from preflight.scheduling import clock_of, keep, kept_request
-from preflight.secrecy import Secrecy, needles_given, needles_of, without_masked
+from preflight.secrecy.documents import Secrecy, needles_given, needles_of, without_masked
+from preflight.secrecy.masking import Needles
 
 Given = Mapping[str, object] | Request
 _log = logging.getLogger("preflight")

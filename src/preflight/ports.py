@@ -7,13 +7,13 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from preflight.masking import Needles
 from preflight.model.deferral import Deferral, DeferralNote, DeferralState
 from preflight.model.instruction import Segment
 from preflight.model.pointer import Path
 from preflight.model.question import Answer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
+from preflight.secrecy.masking import Needles
 
 
 class Clock(Protocol):

@@ -14,7 +14,6 @@ from preflight.core.wording import message_for
 from preflight.errors import AnswerRefused, InvalidInput, storable
 from preflight.ids import new_id
 from preflight.limits import Limits
-from preflight.masking import Needles
 from preflight.model.decision import Gate
 from preflight.model.json_value import confirmation_id, freeze, is_object, thaw
 from preflight.model.question import RESTATEMENT, Answer, AskedItem, AskedSlot, Question
@@ -23,7 +22,8 @@ from preflight.model.request import Scope
 from preflight.model.slot import Slot, Unsupported
 from preflight.ports import Clock, Storage
 from preflight.render.schema import wanted
-from preflight.secrecy import Secrecy
+from preflight.secrecy.documents import Secrecy
+from preflight.secrecy.masking import Needles
 
 VALUE_MESSAGE = "Please say what is missing."
 ALTERNATIVE = "alternative"

@@ -10,9 +10,9 @@ import msgspec
 from preflight.clock import iso, seconds_of
 from preflight.errors import InvalidInput, NotExecutable, PreflightError, describe
 from preflight.ids import new_id
-from preflight.masking import NO_NEEDLES
 from preflight.model.record import Outcome, Record
 from preflight.ports import Clock, Secrets, Signer, Storage
+from preflight.secrecy.masking import NO_NEEDLES
 
 TookEffect = Callable[[Record], tuple[bool, str] | None]
 """Measures whether a call took effect: the answer and what shows it, or None where no rule tells how."""

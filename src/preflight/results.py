@@ -8,10 +8,10 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET
 
-from preflight.masking import hidden
 from preflight.model.pointer import Path
 from preflight.model.question import Question
 from preflight.model.record import Record
+from preflight.secrecy.masking import hidden
 
 
 class _Outcome(msgspec.Struct, frozen=True):

@@ -17,8 +17,8 @@ from preflight.executor import META_KEY, Executor, never
 from preflight.limits import DEFAULT
 from preflight.model.condition import ConditionState
 from preflight.results import Claimed, Executed
-from preflight.safekeeping import default_signer, default_vault
-from preflight.secrecy import Secrecy
+from preflight.secrecy.documents import Secrecy
+from preflight.secrecy.safekeeping import default_signer, default_vault
 from preflight.signing import HmacKey, Keyring
 from preflight.testing import FakeClock, MemoryStorage, sample_decision
 from tests.unit.gates import TOOL, async_gate, executable, gate, raiser, records, request, states

@@ -24,7 +24,7 @@ from preflight.ports import Stored
 from preflight.render.styled import Block, Line, Table, line
 from preflight.render.visible import visible
 from preflight.retention import graves
-from preflight.safekeeping import default_signer
+from preflight.secrecy.safekeeping import default_signer
 from preflight.signing.filed import FiledKeyring, ring_of
 from preflight.signing.keyfile import KeyFile
 from preflight.signing.keyring import Keyring

@@ -18,10 +18,10 @@ from preflight.render.public import public
 from preflight.render.record import summary
 from preflight.render.styled import Line, Table, line
 from preflight.render.visible import visible
-from preflight.safekeeping import Places, default_vault
+from preflight.secrecy.safekeeping import Places, default_vault
+from preflight.secrecy.vault.wrapping import with_new_master
 from preflight.signing.filed import public_table, with_new_key, with_revoked
 from preflight.signing.keyfile import KeyEntry, KeyFile
-from preflight.vault.wrapping import with_new_master
 
 Algorithm = Literal["ed25519", "hs256"]
 _STYLES = {"active": "good", "revoked": "bad"}

@@ -13,8 +13,8 @@ import typer
 from preflight.api import Preflight, create_preflight
 from preflight.deferral.connections import ServerFile
 from preflight.errors import InvalidInput, StorageError
-from preflight.measuring import ReadTool
 from preflight.model.request import Scope
+from preflight.services.measuring import ReadTool
 from preflight.storage import open_storage
 
 RULES = "PREFLIGHT_RULES"

@@ -16,7 +16,7 @@ from preflight.model.record import UNKEYED
 from preflight.render.styled import Table, line
 from preflight.render.visible import visible
 from preflight.retention import Retention, apply
-from preflight.safekeeping import default_signer
+from preflight.secrecy.safekeeping import default_signer
 
 
 def register(app: typer.Typer) -> None:

@@ -17,7 +17,7 @@ from typing import Final
 
 from preflight.errors import StorageError
 from preflight.ports import Storage
-from preflight.safekeeping import Places
+from preflight.secrecy.safekeeping import Places
 
 _STEP: Final = 600
 _DIGITS: Final = 10

@@ -23,7 +23,6 @@ from preflight.hooks.shipped import act, mappings, trigger, unused_time, when
 from preflight.hooks.shipped.mappings import Meaning
 from preflight.hooks.shipped.measures import Measure
 from preflight.limits import DEFAULT, Limits
-from preflight.measuring import Measurer, ReadTool
 from preflight.model.checklist import Fixed, Match, WhenCase
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.request import Request, Scope, Utterance
@@ -33,6 +32,7 @@ from preflight.model.tool import Tool
 from preflight.plans import plan_of
 from preflight.ports import Clock, Storage
 from preflight.rulebook import RuleSource
+from preflight.services.measuring import Measurer, ReadTool
 
 Scorer = Callable[[str, Tool], bool]
 """Says whether a tool looks like the act (by embeddings, say). It may only narrow: nothing is approved by it."""

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from preflight.clock import iso
 from preflight.ports import Clock, Storage
+from preflight.secrecy.vault import Vault
+from preflight.secrecy.vault.subjects import FiledSubjectKeys, MemorySubjectKeys
+from preflight.secrecy.vault.wrapping import FiledMasters, LocalMasters, masters_from
 from preflight.signing.environment import keyring_from
 from preflight.signing.filed import FiledKeyring
 from preflight.signing.keyfile import KeyFile
 from preflight.signing.keyring import Keyring
 from preflight.signing.keys import HmacKey, new_hmac
-from preflight.vault import Vault
-from preflight.vault.subjects import FiledSubjectKeys, MemorySubjectKeys
-from preflight.vault.wrapping import FiledMasters, LocalMasters, masters_from
 
 KEYS = "PREFLIGHT_KEYS"
 """Names the key file."""

@@ -17,7 +17,6 @@ import msgspec
 from msgspec import UNSET
 
 from preflight import codec
-from preflight.masking import NO_NEEDLES, Needles
 from preflight.model.decision import Decision
 from preflight.model.evidence import Evidence
 from preflight.model.json_value import is_object, thaw
@@ -28,7 +27,8 @@ from preflight.model.request import Request, Scope
 from preflight.model.rules import ToolRules
 from preflight.model.sealed import MASK
 from preflight.model.tool import Tool
-from preflight.vault import Subject, Vault
+from preflight.secrecy.masking import NO_NEEDLES, Needles
+from preflight.secrecy.vault import Subject, Vault
 
 T = TypeVar("T", Record, Question, Answer)
 R = TypeVar("R", Record, Question)

@@ -9,11 +9,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from preflight import members, references
 from preflight.clock import iso
 from preflight.errors import HookError, PreflightError
 from preflight.hooks.protocol import Hook, inline
-from preflight.measuring import Measurer
 from preflight.model.condition import ConditionState
 from preflight.model.evidence import NotGrounded
 from preflight.model.instruction import approved
@@ -28,8 +26,10 @@ from preflight.rulebook import RuleSource, with_user
 from preflight.rules import Conditions, Inputs, provider_conditions
 from preflight.rules.conditions import measures_read
 from preflight.rules.labels import Unreadable
-from preflight.secrecy import covered
-from preflight.tallies import admits, amount, started, used, window_start, within
+from preflight.secrecy.documents import covered
+from preflight.services import members, references
+from preflight.services.measuring import Measurer
+from preflight.services.tallies import admits, amount, started, used, window_start, within
 
 Rule = ConditionRule | LimitRule
 Outcome = dict[str, object]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from preflight import codec
 from preflight.errors import Erased
-from preflight.masking import Needles
 from preflight.model.decision import BranchQuestion, Diagnostics, Gate, UnknownField
 from preflight.model.evidence import Evidence
 from preflight.model.instruction import Segment
@@ -22,11 +21,12 @@ from preflight.model.request import Request
 from preflight.model.rules import FieldRules, ToolRules
 from preflight.model.sealed import MASK
 from preflight.model.slot import DroppedClaim, FieldState
-from preflight.secrecy import Secrecy, needles_of, without_masked
+from preflight.secrecy.documents import Secrecy, needles_of, without_masked
+from preflight.secrecy.masking import Needles
+from preflight.secrecy.vault import Subject, Vault
+from preflight.secrecy.vault.subjects import MemorySubjectKeys
+from preflight.secrecy.vault.wrapping import LocalMasters
 from preflight.testing import sample_answer, sample_decision, sample_question
-from preflight.vault import Subject, Vault
-from preflight.vault.subjects import MemorySubjectKeys
-from preflight.vault.wrapping import LocalMasters
 
 NOW = "2026-03-01T09:00:00+00:00"
 RULES = ToolRules(fields={"pin": FieldRules(secret=True), "card": FieldRules(secret=True)})

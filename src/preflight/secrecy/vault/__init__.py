@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from preflight.codec import encode
 from preflight.errors import Erased, VaultError
 from preflight.model.sealed import Sealed
-from preflight.vault.subjects import DataKey, Subject, SubjectKeys
-from preflight.vault.wrapping import KeyWrapper
+from preflight.secrecy.vault.subjects import DataKey, Subject, SubjectKeys
+from preflight.secrecy.vault.wrapping import KeyWrapper
 
 __all__ = ["DataKey", "KeyWrapper", "Subject", "SubjectKeys", "Vault"]
 

@@ -10,10 +10,10 @@ import pytest
 
 from preflight.errors import ConstructionError, Erased, VaultError
 from preflight.model.sealed import Sealed
+from preflight.secrecy.vault import Subject, SubjectKeys, Vault
+from preflight.secrecy.vault.subjects import DataKey, FiledSubjectKeys, MemorySubjectKeys
+from preflight.secrecy.vault.wrapping import FiledMasters, LocalMasters, masters_from, with_new_master
 from preflight.signing.keyfile import KeyFile
-from preflight.vault import Subject, SubjectKeys, Vault
-from preflight.vault.subjects import DataKey, FiledSubjectKeys, MemorySubjectKeys
-from preflight.vault.wrapping import FiledMasters, LocalMasters, masters_from, with_new_master
 
 MINJI, ANA = Subject("bank", "minji"), Subject("bank", "ana")
 NOW = "2026-03-01T09:00:00+00:00"

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import UNSET
 
 from preflight.errors import PreflightError
-from preflight.measuring import Reader, rows_at
 from preflight.model.evidence import NotGrounded
 from preflight.model.json_value import same_value
 from preflight.model.pointer import descend, steps
 from preflight.model.request import Request
 from preflight.model.rules import MembersRule
 from preflight.model.slot import Slot
+from preflight.services.measuring import Reader, rows_at
 
 _Row = tuple[str, object]
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from preflight.errors import VaultError
-from preflight.safekeeping import Places, default_signer, default_vault, state_folder
+from preflight.secrecy.safekeeping import Places, default_signer, default_vault, state_folder
+from preflight.secrecy.vault import Subject
 from preflight.signing import HmacKey, Keyring
 from preflight.signing.filed import FiledKeyring
 from preflight.storage.sqlite import SqliteStorage
 from preflight.storage.tenancy import TenantStorage
 from preflight.testing import FakeClock, MemoryStorage
-from preflight.vault import Subject
 
 BODY = b"{}"
 MINJI = Subject("bank", "minji")

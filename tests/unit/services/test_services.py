@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from preflight import Executable
-from preflight.measuring import Measurer
 from preflight.model.condition import ConditionState
 from preflight.results import Executed, Refused
 from preflight.rules import load_rules
-from preflight.services import Services
+from preflight.services.measuring import Measurer
+from preflight.services.service import Services
 from preflight.testing import FakeClock, MemoryStorage, sample_decision
 from tests.unit.gates import executable, request
 from tests.unit.ruled import MEASURES, Bank, ruled, rules_of, write

@@ -14,9 +14,9 @@ import pytest
 
 from preflight.errors import HookError, InvalidInput
 from preflight.limits import Limits
-from preflight.measuring import Measurer, content_of, rows_at, steps
 from preflight.model.json_value import freeze
 from preflight.model.rules import MeasureRule
+from preflight.services.measuring import Measurer, content_of, rows_at, steps
 from preflight.testing import FakeClock
 
 

@@ -9,12 +9,12 @@ from msgspec import UNSET
 
 from preflight import grounding
 from preflight.grounding import Context, Target
-from preflight.measuring import Reader, rows_at
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.pointer import descend, steps
 from preflight.model.request import Request
 from preflight.model.rules import MeasureRule, ReferenceRule
 from preflight.model.slot import Slot
+from preflight.services.measuring import Reader, rows_at
 
 _TEXT: Mapping[str, object] = {"type": "string"}
 
