@@ -28,6 +28,7 @@ from preflight.cli import (
     ruling,
     tools,
     vectors,
+    working,
 )
 from preflight.cli.about import own_version
 from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
@@ -46,8 +47,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for group in (
-    checking, executing, deferring, recovering, answering, auditing, retaining, keys, meanings, ruling, grounding,
-    tools, vectors, playing, hosting, proxying, doctoring,
+    checking, executing, deferring, working, recovering, answering, auditing, retaining, keys, meanings, ruling,
+    grounding, tools, vectors, playing, hosting, proxying, doctoring,
 ):  # fmt: skip
     group.register(app)
 

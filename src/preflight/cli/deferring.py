@@ -1,33 +1,23 @@
-"""`preflight deferred`, `resume`, `event` and `worker`: runs that wait, and what makes them fire."""
+"""`preflight deferred`, `resume` and `event`: runs that wait, and what people do with them."""
 
 from __future__ import annotations
 
-import logging
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from preflight.api import Preflight
-from preflight.cli.opening import AsJson, Db, opened, opened_to_read
+from preflight.cli.opening import AsJson, Db, opened_to_read
 from preflight.cli.person import Channel, require_person, signed
 from preflight.cli.screen import Screen
 from preflight.core import strict_json
 from preflight.deferral.changes import OPEN, DeferredRuns
-from preflight.deferral.connections import ServerFile
-from preflight.deferral.firing import Fired
-from preflight.deferral.worker import POLL_SECONDS, Worker
 from preflight.errors import InvalidInput
 from preflight.model.deferral import Deferral, DeferralNote
 from preflight.model.json_value import thaw
 from preflight.render.phrases import deferral_words
-from preflight.render.styled import Block, Table, labelled, line
+from preflight.render.styled import Table, labelled, line
 from preflight.render.visible import visible
 
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who asks for it; it is noted.")]
@@ -45,7 +35,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(deferred)
     app.command()(resume)
     app.command()(event)
-    app.command()(worker)
 
 
 def list_runs(
@@ -174,75 +163,6 @@ def _pair(text: str) -> tuple[str, object]:
     if not key.endswith(":"):
         return key, value
     return key.removesuffix(":"), thaw(strict_json.parse(value, key.removesuffix(":")))
-
-
-def worker(
-    connections: Annotated[
-        str,
-        typer.Option(
-            "--connections", metavar="FILE", help='The MCP servers: `{"mcpServers": {NAME: {"command": …}}}`.'
-        ),
-    ],
-    once: Annotated[bool, typer.Option("--once", help="Fire what is due now, and end.")] = False,
-    poll_seconds: Annotated[float, typer.Option("--poll", min=0.05, help="Seconds between two looks.")] = POLL_SECONDS,
-    as_json: AsJson = False,
-    db: Db = None,
-) -> None:
-    """Fire deferred runs when they are due.
-
-    Any number of workers may share a database. At its time the whole path runs again, with the tool as its server
-    lists it now, the rules and measurements of now. What cannot run is held or skipped, and questions wait for
-    `preflight answer`: the worker does not.
-
-    \b
-    Examples:
-      preflight worker --connections servers.json
-      preflight worker --connections servers.json --once
-    """
-    with ServerFile(connections) as servers, opened(db, read_tool=servers.read) as gate:
-        if once:
-            _fired(Worker(gate, servers).run_due(), as_json=as_json)
-            return
-        _until_stopped(gate, servers, poll_seconds)
-
-
-def _until_stopped(gate: Preflight, servers: ServerFile, poll_seconds: float) -> None:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
-    with _stopping() as stop:
-        Worker(gate, servers).run(stop, poll_seconds)
-
-
-@contextmanager
-def _stopping() -> Iterator[threading.Event]:
-    """Set an event on the first signal to end; what is under way is finished, and a second signal ends at once."""
-    stop = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def end(number: int, frame: object) -> None:  # noqa: ARG001  the signature of a handler
-        stop.set()
-        signal.signal(number, before[signal.Signals(number)])
-
-    for number in before:
-        signal.signal(number, end)
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _fired(fired: list[Fired], *, as_json: bool) -> None:
-    if as_json:
-        Screen().json(msgspec.to_builtins(fired))
-        return
-    blocks: list[Block] = [line(_fired_words(each)) for each in fired]
-    Screen().show(blocks or [line("nothing is due")])
-
-
-def _fired_words(fired: Fired) -> str:
-    what = fired.what or "tried again later"
-    why = f": {deferral_words(fired.reason)}" if fired.reason else ""
-    return f"{fired.row.deferral_id} {what}{why}" + (f" ({fired.status})" if fired.status else "")
 
 
 def _told(row: Deferral, *, as_json: bool) -> None:

@@ -1,9 +1,8 @@
-"""The worker: looks what is due, and fires it. Embedded by `run_due`, or as a loop of its own."""
+"""The worker: looks what is due, and fires it. Embedded by `run_due`, or woken by an engine (`deferral.engines`)."""
 
 from __future__ import annotations
 
 import logging
-import threading
 
 from preflight.api import Preflight
 from preflight.clock import iso
@@ -12,11 +11,10 @@ from preflight.deferral.connections import Connections
 from preflight.deferral.firing import Fired, Firing
 from preflight.errors import ConstructionError, StorageError, describe
 from preflight.model.deferral import DeferralNote
-from preflight.ports import Scheduling
+from preflight.ports import Scheduling, Storage
 
 LEASE_SECONDS = 120.0
 """How long a worker has a row for itself: longer than most calls take. Whoever looks then cannot start it again."""
-POLL_SECONDS = 1.0
 RECOVER_SECONDS = 60.0
 """How often starts that lost their outcome are put in doubt: they keep others of their key waiting (R-75, R-77)."""
 _log = logging.getLogger("preflight.worker")
@@ -38,6 +36,11 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._recovered: float | None = None
 
+    @property
+    def storage(self) -> Storage:
+        """The store that it works on."""
+        return self._gate.storage
+
     def run_due(self, limit: int = 1_000, only: str | None = None) -> list[Fired]:
         """Fire what is due now, at most `limit` rows, and return what became of each; `only` names one row."""
         self._free_answered()
@@ -51,16 +54,14 @@ class Worker:
             fired += [self._firing.look(row) for row in leased]
         return fired
 
-    def run(self, stop: threading.Event, poll_seconds: float = POLL_SECONDS) -> None:
-        """Fire what is due until `stop` is set; a store that fails is tried again."""
-        while not stop.is_set():
-            try:
-                self._recover()
-                for fired in self.run_due():
-                    _log.info("%s: %s %s", fired.row.deferral_id, fired.what or "later", fired.reason or "")
-            except StorageError as fault:
-                _log.error("the store failed, trying again: %s", describe(fault))
-            stop.wait(poll_seconds)
+    def look(self, only: str | None = None) -> None:
+        """Fire what is due and log it; a store that fails is tried again at the next look."""
+        try:
+            self._recover()
+            for fired in self.run_due(only=only):
+                _log.info("%s: %s %s", fired.row.deferral_id, fired.what or "later", fired.reason or "")
+        except StorageError as fault:
+            _log.error("the store failed, trying again: %s", describe(fault))
 
     def _recover(self) -> None:
         now = self._gate.clock.now()

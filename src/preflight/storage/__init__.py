@@ -11,7 +11,7 @@ from preflight.ports import Storage
 if TYPE_CHECKING:
     from preflight.storage.sql_store import Durability
 
-__all__ = ["open_storage"]
+__all__ = ["is_postgres", "open_storage"]
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -36,9 +36,14 @@ def open_storage(where: str | Path, *, durability: Durability = "effects", tenan
     return TenantStorage(store, tenant)
 
 
+def is_postgres(where: str) -> bool:
+    """Whether an address names a PostgreSQL store."""
+    return where.startswith(_POSTGRES)
+
+
 def _open(where: str, durability: Durability, tenant: str | None) -> Storage:
     # drivers are imported when they are needed: a program with one store need not load the other's
-    if where.startswith(_POSTGRES):
+    if is_postgres(where):
         try:
             from preflight.storage.postgres import PostgresStorage  # noqa: PLC0415
         except ImportError as fault:

@@ -59,6 +59,7 @@ class PostgresStorage(SqlStorage):
         self._heads = Heads()
         self._pool = PostgresPool(url, size=pool_size, wait_seconds=wait_seconds, tenant=tenant)
         self.name = self._pool.name
+        self.tenant = tenant
 
     def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:
         """Append a decision; the same `record_id` again returns the stored one."""

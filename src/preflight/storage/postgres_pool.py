@@ -94,23 +94,12 @@ class PostgresPool:
                     min_size=1,
                     max_size=self._size,
                     timeout=self._wait_seconds,
-                    kwargs=self._settings(),
+                    kwargs={"autocommit": True, **keeping(self._url, self._wait_seconds)},
                     configure=self._configure,
                     open=True,
                     name="preflight",
                 )
             return self._pool
-
-    def _settings(self) -> dict[str, Any]:
-        milliseconds = int(self._wait_seconds * 1000)
-        defaults = {
-            "connect_timeout": max(2, int(self._wait_seconds)),
-            "tcp_user_timeout": milliseconds,
-            "keepalives_idle": 30,
-            "application_name": "preflight",
-        }
-        given = conninfo_to_dict(self._url)
-        return {"autocommit": True} | {name: value for name, value in defaults.items() if name not in given}
 
     def _configure(self, connection: Connection) -> None:
         wait = f"{int(self._wait_seconds * 1000)}ms"
@@ -160,6 +149,18 @@ def unescape(text: str) -> str:
     if "\\" not in text:
         return text
     return re.sub(r"\\(.)", lambda found: "\0" if found[1] == "0" else found[1], text, flags=re.DOTALL)
+
+
+def keeping(url: str, wait_seconds: float) -> dict[str, Any]:
+    """Return how a connection is made and kept, where the address does not say it."""
+    defaults = {
+        "connect_timeout": max(2, int(wait_seconds)),
+        "tcp_user_timeout": int(wait_seconds * 1000),
+        "keepalives_idle": 30,
+        "application_name": "preflight",
+    }
+    given = conninfo_to_dict(url)
+    return {name: value for name, value in defaults.items() if name not in given}
 
 
 def _name(url: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 from preflight import Asking, Executable, ProviderError, Refused
 from preflight.deferral import rows
 from preflight.deferral.connections import Callables
+from preflight.deferral.engines.polling import Polling
 from preflight.deferral.worker import Worker
 from preflight.errors import AnswerRefused, ConstructionError
 from preflight.replaying import replay
@@ -348,7 +349,7 @@ def test_the_loop_ends_when_it_is_told_and_survives_a_store_that_fails(bank: Ban
     stop, looks = threading.Event(), []
     usual = bank.worker.run_due
 
-    def look() -> object:
+    def look(only: str | None = None) -> object:
         from preflight.errors import StorageError
 
         looks.append(1)
@@ -358,7 +359,7 @@ def test_the_loop_ends_when_it_is_told_and_survives_a_store_that_fails(bank: Ban
         return usual()
 
     bank.worker.run_due = look  # type: ignore[assignment, method-assign]
-    bank.worker.run(stop, 0.001)
+    Polling(0.001).run(bank.worker, stop)
     assert (len(looks), len(bank.calls)) == (2, 1)
 
 

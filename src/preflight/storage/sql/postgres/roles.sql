@@ -52,3 +52,15 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- What wakes workers (`preflight worker --engine procrastinate`), where it was set up: only workers use it.
+DO $$
+BEGIN
+    IF to_regnamespace('preflight_wake') IS NOT NULL THEN
+        GRANT USAGE ON SCHEMA preflight_wake TO preflight_operator;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA preflight_wake TO preflight_operator;
+        GRANT USAGE ON ALL SEQUENCES IN SCHEMA preflight_wake TO preflight_operator;
+        REVOKE INSERT, UPDATE, DELETE ON preflight_wake.made FROM preflight_operator;
+    END IF;
+END
+$$;
