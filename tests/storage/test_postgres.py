@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -165,6 +166,19 @@ store.close()
     assert sorted(ids(store)) == [f"d{n}" for n in range(4)]
     assert store.head().last_seq == 4
     store.close()
+
+
+def test_who_waited_for_the_first_finds_its_schema(postgres: Server) -> None:
+    # The session looked before it waited, and PostgreSQL may answer from then.
+    url = postgres.database(template=None)
+    with psycopg.connect(url) as first, ThreadPoolExecutor(1) as executor:
+        first.execute("SELECT pg_advisory_xact_lock(%s)", (postgres_pool._MIGRATING,))
+        postgres_pool._apply(first, postgres_pool.migrations(), 0)
+        second = executor.submit(PostgresStorage, url)
+        while not postgres.run("SELECT 1 FROM pg_locks WHERE NOT granted", url=url):
+            assert not second.done()
+        first.commit()
+        second.result(30).close()
 
 
 def test_a_forked_child_connects_for_itself(postgres: Server, script: Script) -> None:

@@ -224,10 +224,18 @@ def _apply(connection: Connection, scripts: Sequence[str], present: int) -> None
         connection.execute("INSERT INTO preflight.schema_version VALUES (%s)", (number,))
 
 
+def has_table(connection: Connection, schema: str, name: str) -> bool:
+    """Whether a table is there now.
+
+    Read from the catalogue: after waiting for a lock, `to_regclass` may still answer from before the wait.
+    """
+    wanted = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = %s AND tablename = %s"
+    return connection.execute(wanted, (schema, name)).fetchone() is not None
+
+
 def _version(connection: Connection, name: str) -> int:
     """Return the schema's version, 0 where there is none; refuse a newer one."""
-    found = connection.execute("SELECT to_regclass('preflight.schema_version') IS NOT NULL").fetchone()
-    if found is None or not found[0]:
+    if not has_table(connection, "preflight", "schema_version"):
         return 0
     row = connection.execute("SELECT coalesce(max(version), 0) FROM preflight.schema_version").fetchone()
     version: int = row[0] if row else 0
