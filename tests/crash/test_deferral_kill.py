@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,14 @@ def run(folder: Path, *arguments: object) -> str:
     return done.stdout.strip()
 
 
-def fires_once(address: str, folder: Path) -> None:
+def fires_once(address: str, folder: Path, way: str = "kill", *ago: int) -> set[str]:
+    """Return what the workers that called were woken by."""
     calls = folder / "calls"
-    run(folder, "fill", address, RUNS)
-    killed, ended = map(int, run(folder, "kill", address, calls, KILLS).split())
+    run(folder, "fill", address, RUNS, *ago)
+    killed, ended = map(int, run(folder, way, address, calls, KILLS).split())
     assert (killed, ended) == (KILLS, 8 - KILLS)
-    made = Counter(calls.read_text().split())
+    lines = [line.split() for line in calls.read_text().splitlines()]
+    made = Counter(amount for amount, _ in lines)
     store = open_storage(address)
     assert isinstance(store, Scheduling)
     try:
@@ -47,6 +50,7 @@ def fires_once(address: str, folder: Path) -> None:
         )
         # who died inside the call left no outcome: in doubt, and never called again (R-75)
         assert ends == {"executed": RUNS - 3, "executing": 3}
+        return {by for _, by in lines}
     finally:
         store.close()
 
@@ -56,12 +60,16 @@ def test_in_one_file(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def server() -> Server:
-    return Server()
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
 
 
 def test_in_postgres(server: Server, tmp_path: Path) -> None:
-    try:
-        fires_once(server.database(), tmp_path)
-    finally:
-        server.close()
+    fires_once(server.database(), tmp_path)
+
+
+def test_woken_by_the_engine_for_many_machines(server: Server, tmp_path: Path) -> None:
+    # no worker scans: those of the dead, too, are fired because somebody was woken for them
+    assert fires_once(server.database(), tmp_path, "wake", 5) == {"woken"}

@@ -50,7 +50,7 @@ class Bank:
         self.file = folder / "rules.yaml"
         self.file.write_text(rules, encoding="utf-8")
         self.rules = load_rules(self.file)
-        self.clock = FakeClock(NOW)
+        self.clock: Any = options.pop("clock", None) or FakeClock(NOW)
         self.store: Any = options.pop("storage", None) or MemoryStorage()
         self.calls: list[Mapping[str, object]] = []
         self.fault: BaseException | None = None

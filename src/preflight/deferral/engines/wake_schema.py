@@ -9,7 +9,7 @@ from procrastinate.schema import SchemaManager
 from psycopg import errors
 
 from preflight.errors import StorageError
-from preflight.storage.postgres_pool import Connection, PostgresPool, escape
+from preflight.storage.postgres_pool import Connection, PostgresPool, escape, has_table
 
 SCHEMA = "preflight_wake"
 _OURS = 1
@@ -44,7 +44,7 @@ def _catch_up(db: Connection) -> int:
 
 
 def _set_up(db: Connection, name: str) -> None:
-    wanted = (_OURS, _level())
+    wanted = _wanted()
     if _present(db, name) == wanted:
         return
     try:
@@ -70,23 +70,19 @@ def _make(db: Connection, wanted: tuple[int, str]) -> None:
     db.execute("INSERT INTO made (ours, engine) VALUES (%s, %s)", wanted)
 
 
-def _level() -> str:
-    """Return the name of the newest step of the engine's own schema: they are numbered by version."""
-    return max(path.name for path in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
+def _wanted() -> tuple[int, str]:
+    """Return by what the schema is made now: ours, and the newest step of the engine's, which are named by version."""
+    return _OURS, max(path.name for path in Path(SchemaManager.get_migrations_path()).glob("*.sql"))
 
 
 def _present(db: Connection, name: str) -> tuple[int, str] | None:
     """Return by what the schema was made, None where it is missing; refuse one that is not ours."""
-    found = db.execute("SELECT to_regnamespace(%s) IS NOT NULL", (SCHEMA,)).fetchone()
-    if found is None or not found[0]:
+    if db.execute("SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = %s", (SCHEMA,)).fetchone() is None:
         return None
-    try:
-        row = db.execute(f"SELECT ours, engine FROM {SCHEMA}.made").fetchone()  # noqa: S608  a fixed name
-    except errors.UndefinedTable:
-        row = None
-    if row is None:
+    if not has_table(db, SCHEMA, "made"):
         raise StorageError(f"`{name}` has a schema `{SCHEMA}` that this program did not make; rename or drop it")
-    return int(row[0]), str(row[1])
+    ours, engine = db.execute(f"SELECT ours, engine FROM {SCHEMA}.made").fetchall()[0]  # noqa: S608  a fixed name
+    return int(ours), str(engine)
 
 
 def _check_older(present: tuple[int, str] | None, wanted: tuple[int, str], name: str) -> None:
