@@ -139,15 +139,14 @@ class _Listener(threading.Thread):
         self._poll_seconds = poll_seconds
         self._app = App(connector=_connector(url))
         self._app.task(name=_TASK, queue=_QUEUE)(self._wake)
-        self._loop = asyncio.new_event_loop()
+        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._loop = self._runner.get_loop()
         self._listening = self._loop.create_task(self._listen())
 
     def run(self) -> None:
         """Fetch jobs until the end is asked for."""
-        with suppress(asyncio.CancelledError):
-            self._loop.run_until_complete(self._listening)
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-        self._loop.close()
+        with self._runner:  # which also ends what the engine left behind
+            self._runner.run(self._listened())
 
     def end(self) -> None:
         """Ask for the end; call it once. Jobs that were fetched must still be told to be done."""
@@ -163,22 +162,32 @@ class _Listener(threading.Thread):
         self.woken.put(_Wakeup(unescape(deferral_id), done))
         await seen.wait()
 
+    async def _listened(self) -> None:
+        with suppress(asyncio.CancelledError):
+            await self._listening
+
     async def _listen(self) -> None:
         while True:
             try:
-                async with self._app.open_async():
-                    await self._app.run_worker_async(
-                        queues=[_QUEUE],
-                        concurrency=1,
-                        fetch_job_polling_interval=self._poll_seconds,
-                        delete_jobs="always",
-                        install_signal_handlers=False,
-                    )
+                await self._fetch()
                 told = "it stopped by itself"
             except Exception as fault:  # noqa: BLE001  whatever it was, the scan goes on and the engine is tried again
-                told = describe(fault)
+                told = describe(fault.__cause__ or fault)  # the engine's own text is `Database error`
             _log.error("the engine failed, starting it again: %s", told)
             await asyncio.sleep(RETRY_SECONDS)
+
+    async def _fetch(self) -> None:
+        try:
+            await self._app.open_async()
+            await self._app.run_worker_async(
+                queues=[_QUEUE],
+                concurrency=1,
+                fetch_job_polling_interval=self._poll_seconds,
+                delete_jobs="always",
+                install_signal_handlers=False,
+            )
+        finally:
+            await self._app.close_async()  # also where the end came while it was opened
 
     async def _drop_stalled(self) -> None:
         jobs = self._app.job_manager
