@@ -1,8 +1,9 @@
 """How long a worker's look takes over many deferred runs, on both databases.
 
-    python benchmarks/due_scan.py [--rows 10000] [--postgres URL]
+    python benchmarks/due_scan.py [--rows 10000] [--postgres URL [--engine]]
 
-Prints the median and the 95th percentile of 50 looks, in milliseconds: with nothing due, one due, all due.
+Prints the median and the 95th percentile of 50 looks, in milliseconds: with nothing due, one due, all due. With
+`--engine`, what the engine `procrastinate` keeps is in the database beside the rows.
 """
 
 from __future__ import annotations
@@ -39,8 +40,14 @@ def looks(store: Any, name: str, clocks: list[float]) -> None:
     )
 
 
-def measure(where: str, rows: int) -> None:
+def measure(where: str, rows: int, *, engine: bool = False) -> None:
     store = open_storage(where)
+    if engine:
+        from preflight.deferral.engines.waking import Procrastinate
+
+        beside = Procrastinate(where)
+        beside.set_up()
+        beside.close()
     print(f"{where.split(':', maxsplit=1)[0] if '://' in where else 'sqlite'}: {rows} rows")
     fill(store, rows)
     looks(store, "nothing due", [BEGIN - 1] * LOOKS)
@@ -53,8 +60,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="the time of a worker's look")
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--postgres", metavar="URL")
+    parser.add_argument("--engine", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measure(str(Path(folder) / "records.db"), given.rows)
     if given.postgres:
-        measure(given.postgres, given.rows)
+        measure(given.postgres, given.rows, engine=given.engine)

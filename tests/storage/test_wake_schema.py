@@ -198,6 +198,20 @@ def test_rows_from_before_the_engine_and_those_that_come_near_are_caught_up(
     assert ("past", instant(until_, "until")) in jobs(postgres, url)
 
 
+def test_taking_and_releasing_a_lease_writes_nothing_of_the_engines(
+    postgres: Server, url: str, pool: PostgresPool
+) -> None:
+    # the due scan costs what it cost
+    wake_schema.set_up(pool)
+    defer(url, "d1", at(-SOON))
+    before = jobs(postgres, url)
+    store: Any = open_storage(url)
+    assert store.lease(at(0), at(SOON), 1)
+    store.release("d1", at(1))
+    store.close()
+    assert jobs(postgres, url) == before
+
+
 def test_catching_up_goes_on_in_batches(
     postgres: Server, url: str, pool: PostgresPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
