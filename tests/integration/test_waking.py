@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from preflight import Asking
@@ -329,6 +330,19 @@ def test_sessions_that_the_server_ends_are_replaced(machine: Machine, monkeypatc
         machine.bank.runs.event("salary.received", {"employer": "acme"}, by="payroll")
         while len(machine.bank.calls) < 2:
             assert machine.worker.looked() == name
+
+
+def test_who_locks_the_engines_tables_stops_neither_deferring_nor_the_scan(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waking, "WAIT_SECONDS", 0.2)
+    with machine.awake(scan_seconds=0.1):
+        assert machine.worker.looked() is None
+        with psycopg.connect(machine.url) as other:
+            other.execute("LOCK TABLE preflight_wake.procrastinate_jobs")
+            machine.overdue()
+            while not machine.bank.calls:
+                assert machine.worker.looked() is None
 
 
 def test_a_worker_that_fails_for_good_ends_the_engine_and_leaves_its_wake_up(machine: Machine) -> None:

@@ -9,8 +9,8 @@ CREATE TABLE made (
 );
 
 -- Jobs are made only for what is due so soon: the engine goes through all its jobs each time it fetches one.
-CREATE FUNCTION horizon() RETURNS BIGINT LANGUAGE sql AS $$
-    SELECT (extract(epoch FROM clock_timestamp() + INTERVAL '10 minutes') * 1000000)::BIGINT
+CREATE FUNCTION horizon() RETURNS BIGINT LANGUAGE sql STABLE AS $$
+    SELECT (extract(epoch FROM statement_timestamp() + INTERVAL '10 minutes') * 1000000)::BIGINT
 $$;
 
 -- Schedule a wake-up at an instant, in microseconds since the epoch; false where it is there already.
@@ -58,10 +58,10 @@ END
 $$;
 
 -- The two below run with the rights of their owner, in the transaction of whoever defers, moves or answers. A
--- wake-up that cannot be scheduled must not keep them from it: the workers' scan finds the row.
+-- wake-up that cannot be scheduled, or not soon, must not keep them from it: the workers' scan finds the row.
 
 CREATE FUNCTION row_waits() RETURNS TRIGGER LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = preflight_wake, pg_temp AS $$
+SET search_path = preflight_wake, pg_temp SET lock_timeout = '500ms' AS $$
 BEGIN
     IF greatest(NEW.due, NEW.lease) <= horizon() THEN
         PERFORM wake_up(NEW.deferral_id, greatest(NEW.due, NEW.lease));
@@ -75,7 +75,7 @@ END
 $$;
 
 CREATE FUNCTION question_answered() RETURNS TRIGGER LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = preflight_wake, pg_temp AS $$
+SET search_path = preflight_wake, pg_temp SET lock_timeout = '500ms' AS $$
 BEGIN
     PERFORM wake_up(deferral_id, (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT)
     FROM preflight.deferral WHERE state = 'held' AND question_id = NEW.question_id;

@@ -210,6 +210,9 @@ def _connector(url: str) -> PsycopgConnector:
 
 
 async def _configure(connection: psycopg.AsyncConnection) -> None:
-    """Have a session of the engine find its tables."""
-    await connection.execute("SELECT set_config('search_path', %s, false)", (wake_schema.SCHEMA,))
+    """Have a session of the engine find its tables, and wait no longer than the store does."""
+    wait = f"{int(WAIT_SECONDS * 1000)}ms"
+    settings = {"search_path": wake_schema.SCHEMA, "lock_timeout": wait, "statement_timeout": wait}
+    for name, value in settings.items():
+        await connection.execute("SELECT set_config(%s, %s, false)", (name, value))
     await connection.commit()
