@@ -36,9 +36,10 @@ SET search_path = preflight_wake, pg_temp AS $$
     WHERE deferral_id = id AND state = 'waiting' AND due <= horizon() AND lease <= horizon()
 $$;
 
--- Schedule what is missing, at most so many; return how many were. One session at a time does it.
+-- Schedule what is missing, at most so many; return how many were. One session at a time does it. Jobs come and go
+-- faster than statistics: what is planned while there are none must do for thousands, hence no nested loop.
 CREATE FUNCTION catch_up(most INTEGER) RETURNS BIGINT LANGUAGE plpgsql
-SET search_path = preflight_wake, pg_temp AS $$
+SET search_path = preflight_wake, pg_temp SET enable_nestloop = off AS $$
 DECLARE
     made_now BIGINT;
 BEGIN
