@@ -326,6 +326,7 @@ class Shell:
             request_digest=self._digest(request),
             rules_digest=request.rules_digest,
             call_id=request.utterance.call_id,
+            unattended=request.unattended,
             not_before=iso(now) if executable else None,
             not_after=iso(now + request.rules.decision_seconds) if executable else None,
             instruction=(request.segments or ()) if self._store_instruction else msgspec.UNSET,

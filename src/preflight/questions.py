@@ -10,6 +10,7 @@ from msgspec import UNSET
 from preflight.clock import iso, seconds_of
 from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.schema import compile_schema
+from preflight.core.unattended import confirms_a_call
 from preflight.core.wording import message_for
 from preflight.errors import AnswerRefused, InvalidInput, storable
 from preflight.ids import new_id
@@ -26,6 +27,7 @@ from preflight.secrecy.documents import Secrecy
 from preflight.secrecy.masking import Needles
 
 VALUE_MESSAGE = "Please say what is missing."
+CONFIRM_MESSAGE = "Please confirm what is listed."
 ALTERNATIVE = "alternative"
 """The note of a slot that is asked for as part of one of several alternatives (R-35)."""
 
@@ -39,13 +41,14 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
     assert gate is not None  # noqa: S101  an ask always has a gate
     restate = message_for(gate.kind)
     asked, items = _asked_slots(record, gate, slots), _asked_items(record, gate)
+    confirms = not asked and bool(items)
     return Question(
         question_id=new_id(),
-        kind="restatement" if restate else "value" if asked or not items else "confirmation",
+        kind="restatement" if restate else "confirmation" if confirms else "value",
         decision_id=record.decision_id,
         scope=record.scope,
         user_id=record.user_id,
-        message=restate or VALUE_MESSAGE,
+        message=restate or (CONFIRM_MESSAGE if confirms else VALUE_MESSAGE),
         created_at=iso(now),
         expires_at=iso(now + limits.question_seconds),
         call_id=record.call_id,
@@ -92,9 +95,12 @@ def _asked_items(record: Record, gate: Gate) -> tuple[AskedItem, ...]:
     open_items = [item for item in gate.unverified_checklist or () if item.route == "ask_user"]
     items = [AskedItem(item.id, described.get(item.id, ""), item.note) for item in open_items]
     values = {state.name: state.value for state in record.states}
+    call = {state.name: state.value for state in record.states if state.settled}
+    call |= {claim.name: claim.value for claim in record.allowed_claims}
     for condition in record.conditions:
         if condition.status == "unknown" and condition.route == "ask_user" and not condition.missing:
             shown = values.get(condition.slot, UNSET) if condition.slot else UNSET
+            shown = call if confirms_a_call(condition) else shown
             items.append(AskedItem(condition.id, condition.description, condition.note, thaw(shown)))
     return tuple(items)
 

@@ -74,6 +74,7 @@ def as_given(request: Request) -> dict[str, object]:
         "instruction": utterance.segments,
         "zone": utterance.zone,
         "locale": utterance.locale,
+        "unattended": True if request.unattended else None,
         "trigger": request.trigger if isinstance(request.trigger, Mapping) else trigger_of(request),
         "tool": {
             "server": tool.server,

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from preflight.core.fixed import BrokenHook, intent_fingerprint, phase_of
 from preflight.core.needs import Failed
 from preflight.core.setup import Setup
+from preflight.core.unattended import bounded
 from preflight.core.verdict import Findings, judge
 from preflight.core.wording import DONE_NOW, TIME_IS_A_VALUE, message_for, reason_of
 from preflight.errors import describe
@@ -138,10 +139,16 @@ class Run:
 
     def judged(self, found: Findings) -> Decision:
         """Decide at the value gate (R-30)."""
-        request = self.request
-        decision, gate = judge(found, self.phase, request.asked, request.asked_items, request.rules.value_asks)
+        decision, gate = self._judge(found)
+        if self.request.unattended and self.phase == "at_trigger":  # R-29
+            found = bounded(found, self.request, clear=decision == "execute")
+            decision, gate = self._judge(found)
         arguments = found.walked.arguments if decision == "execute" else None
         return self._looked_up(decision, gate, found, arguments)
+
+    def _judge(self, found: Findings) -> tuple[ExecutionDecision, Gate]:
+        request = self.request
+        return judge(found, self.phase, request.asked, request.asked_items, request.rules.value_asks)
 
     def deferred(self, found: Findings, kept: object) -> Decision:
         """Wait for the trigger with what the user said (R-29); when that is, is said back absolutely (R-81)."""

@@ -48,7 +48,7 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     `timestamp` is ISO 8601 with offset. `not_before` and `not_after` bound the start of an `execute`
     decision (R-73). `instruction` is there only where the adopter chose to store it (R-71);
     `request` also where the run waits for a trigger, which makes it again (R-80). `trigger` is what a run waits for, or
-    what fired it. `sealed` holds
+    what fired it. `unattended` says that nobody attended the run. `sealed` holds
     what was secret, encrypted, by the JSON Pointer of its place; a mask stands there (R-78).
     """
 
@@ -67,6 +67,7 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     not_after: str | None = None
     outcome: Outcome | None = None
     question_id: str | None = None
+    unattended: bool = False
     instruction: tuple[Segment, ...] | UnsetType = UNSET
     request: object = UNSET
     sealed: dict[str, Sealed] = msgspec.field(default_factory=dict)

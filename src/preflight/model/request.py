@@ -47,6 +47,7 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one decision is made from, deeply frozen. Build it with `Request.parse`.
 
+    `unattended` says that no person is there who could see the call or be asked about it now.
     The shell adds what nobody can hand over: `asked` and `asked_items` count how often each slot, and each
     item or condition, was asked for in this call (R-94), `rules` are the rules in force for the tool,
     `rules_digest` names them.
@@ -65,6 +66,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     intent_attempt: int = 0
     tool_attempt: int = 0
     trigger: object = None
+    unattended: bool = False
     asked: Mapping[str, int] = MappingProxyType({})
     asked_items: Mapping[str, int] = MappingProxyType({})
     rules: ToolRules = UNLISTED
@@ -126,6 +128,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             intent_attempt=_attempt(frozen.get("intent_attempt")),
             tool_attempt=_attempt(frozen.get("tool_attempt")),
             trigger=frozen.get("trigger"),
+            unattended=_flag(frozen, "unattended"),
         )
 
 
@@ -133,7 +136,7 @@ _KEYS = frozenset(
     {
         "user_id", "instruction", "tool", "claims", "pre_set_data", "fixed_pre_set", "measured_data",
         "prior_execution_state", "user_checklist", "user_answers", "checklist_answers", "intent_attempt",
-        "tool_attempt", "trigger", "scope", "call_id", "now", "zone", "locale",
+        "tool_attempt", "trigger", "unattended", "scope", "call_id", "now", "zone", "locale",
     }
 )  # fmt: skip
 
@@ -202,6 +205,13 @@ def _optional_text(given: Mapping[str, object], key: str) -> str | None:
     return value
 
 
+def _flag(given: Mapping[str, object], key: str) -> bool:
+    value = given.get(key, False)
+    if type(value) is not bool:
+        raise InvalidInput(key, f"a `{type(value).__name__}`", "send true or false, or leave it out")
+    return value
+
+
 def _object(given: Mapping[str, object], key: str) -> Mapping[str, object]:
     value = given.get(key)
     if value is None:
@@ -225,6 +235,7 @@ def request_digest(request: Request) -> str:
     """
     utterance = msgspec.structs.replace(request.utterance, now="")
     parts = [thaw(getattr(request, name)) for name in _DIGESTED]
+    parts += ["unattended"] if request.unattended else []
     return hashlib.sha256(_ENCODER.encode([utterance, request.tool.fingerprint, parts])).hexdigest()
 
 

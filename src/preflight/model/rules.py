@@ -188,6 +188,19 @@ Misfire = Literal["run_once", "skip", "hold"]
 """What becomes of an occurrence whose time passed while nobody looked (R-83)."""
 
 
+Unattended = Literal["run", "park", "hold"]
+UNATTENDED: tuple[Unattended, ...] = ("run", "park", "hold")
+"""What a call may do that nobody attends, from the laxest: run when everything is known and holds, wait in the inbox
+until a person confirmed exactly this call, or not run at all."""
+
+
+class UnattendedRules(msgspec.Struct, frozen=True, gc=False):
+    """What calls may do that nobody attends, by what they do, where a tool's own rules do not say otherwise."""
+
+    reversible: Unattended = "run"
+    irreversible: Unattended = "park"
+
+
 class DeferralRules(msgspec.Struct, frozen=True, gc=False):
     """How deferred runs of a tool are treated. `missed_after_seconds` late, an occurrence counts as missed.
 
@@ -207,6 +220,7 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     `delete`, `send`, ...). `trust_labels` lets `[Required]`, `[Verify]`, `[Notice]` and
     `_meta["preflight/checklist"]` of its server add conditions (R-63). `pin` is the accepted fingerprint (R-68).
     `settle` names the measure that tells whether a call in doubt took effect: exactly true or exactly false (R-75).
+    `unattended` is what it may do where nobody attends the run; None: what `unattended_by_effect` says.
     """
 
     effect: Effect = "irreversible"
@@ -224,6 +238,8 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     decision_seconds: float = 60
     settle: str | None = None
     deferral: DeferralRules = DeferralRules()
+    unattended: Unattended | None = None
+    unattended_by_effect: UnattendedRules = UnattendedRules()
     place: Place | None = None
 
     def field(self, name: str) -> FieldRules:
@@ -234,6 +250,12 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     def misfire(self) -> Misfire:
         """Return what becomes of a missed occurrence (R-83)."""
         return self.deferral.misfire or ("hold" if self.effect == "irreversible" else "run_once")
+
+    @property
+    def when_unattended(self) -> Unattended:
+        """Return what a call may do that nobody attends."""
+        by_effect = self.unattended_by_effect
+        return self.unattended or (by_effect.irreversible if self.effect == "irreversible" else by_effect.reversible)
 
     def optional(self, name: str) -> Unconfirmed:
         """Return what to do with an optional claim that no source confirms (R-36)."""

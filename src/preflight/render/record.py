@@ -53,6 +53,8 @@ def call_lines(record: Record) -> list[Line]:
         lines.append(labelled("for", visible(record.user_id)))
     if record.fixed is not None and record.fixed.c1_when_case is not None:
         lines.append(labelled("when", record.fixed.c1_when_case))
+    if record.unattended:
+        lines.append(labelled("attended", "by nobody"))
     lines.append(labelled("decision", record.decision_id, "dim"))
     return lines
 

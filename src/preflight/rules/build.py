@@ -18,6 +18,7 @@ from preflight.model.rules import (
     MembersRule,
     ReferenceRule,
     ToolRules,
+    UnattendedRules,
 )
 from preflight.model.slot import SOURCES
 from preflight.rules.cel import CelFault, bad_pattern, compile_code, constant
@@ -28,13 +29,20 @@ from preflight.rules.faults import Fault, nearest
 from preflight.rules.kinds import Faults, Section
 from preflight.rules.layout import CONDITION, MEASURE
 from preflight.rules.node import Node
+from preflight.rules.unwatched import DEFAULT
 
 Measures = Mapping[str, MeasureRule]
 _HINTS = {"synonyms": "x-synonyms", "labels": "x-enum-labels", "unit": "x-unit", "locale": "x-locale"}
 
 
 def tool(
-    section: Section, *, trust_labels: bool, measures: Measures, declared_by: DeclaredBy, faults: Faults
+    section: Section,
+    *,
+    trust_labels: bool,
+    measures: Measures,
+    declared_by: DeclaredBy,
+    faults: Faults,
+    unattended: UnattendedRules = DEFAULT,
 ) -> ToolRules:
     """Build the rules of a tool; `measures` are those that it may use beyond its own. It keeps what it uses."""
     own = measures_of(section, faults)
@@ -45,7 +53,8 @@ def tool(
     asks = section.get("value_asks")
     lifetime = section.get("decision_lifetime")
     given = {
-        name: section.get(name) for name in ("effect", "intents", "changes", "notices", "pin", "constants_are_known")
+        name: section.get(name)
+        for name in ("effect", "intents", "changes", "notices", "pin", "constants_are_known", "unattended")
     }
     rest: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     rest |= {} if asks is None else {"value_asks": asks}
@@ -63,6 +72,7 @@ def tool(
         limits=_distinct(limits, section.at("limits"), faults),
         trust_labels=bool(section.get("trust_labels", trust_labels)),
         deferral=deferral_rules(section.get("deferral")),
+        unattended_by_effect=unattended,
         place=section.place,
     )
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import get_args
 
-from preflight.model.rules import EFFECTS, ConditionCheck, DeclaredBy, Misfire, Role, Unconfirmed, ValueType, Via
+from preflight.model.rules import (
+    EFFECTS,
+    UNATTENDED,
+    ConditionCheck,
+    DeclaredBy,
+    Misfire,
+    Role,
+    Unconfirmed,
+    ValueType,
+    Via,
+)
 from preflight.model.slot import SOURCES
 from preflight.rules.kinds import (
     Anything,
@@ -140,6 +150,14 @@ DEFERRAL = Record(
          "what becomes of a run that may not start when it fires: hold when left out"),
     ),
 )  # fmt: skip
+BY_EFFECT = Record(
+    "what calls may do that nobody attends",
+    _keys(
+        ("reversible", Choice(UNATTENDED), "what can be undone: run when left out"),
+        ("irreversible", Choice(UNATTENDED),
+         "what cannot: park when left out. `run` does not reach tools that are not listed"),
+    ),
+)  # fmt: skip
 TRIGGER = Record(
     "a trigger",
     _keys(
@@ -171,6 +189,7 @@ TOOL = Record(
         ("decision_lifetime", Duration(), "how long a decision may be started: 60s when left out"),
         ("settle", _NAME, "the measure that says whether a call in doubt took effect: true or false"),
         ("deferral", DEFERRAL, "what becomes of its deferred runs when they fire"),
+        ("unattended", Choice(UNATTENDED), "what a call may do that nobody attends: as its effect says, when left out"),
     )
     | {"measures": _MEASURES},
 )
@@ -224,6 +243,7 @@ ROOT = Record(
             'rules by server and tool; `""` for tools without a server',
         ),
         ("triggers", MapOf(TRIGGER, "a trigger's name"), "what deferred runs may wait for, by name"),
+        ("unattended", BY_EFFECT, "what calls may do that nobody attends, where a tool does not say otherwise"),
         ("organisations", MapOf(ORGANISATION, "an organisation's id"), "by tenant"),
         ("users", MapOf(USER, "a user's id"), "users outside any organisation"),
     )

@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from preflight.model.rules import UNLISTED, ConditionRule, DeclaredBy, ToolRules, UserRules
+from preflight.model.rules import ConditionRule, DeclaredBy, ToolRules, UserRules
 from preflight.rules.build import Measures, conditions, tool, used
 from preflight.rules.conditions import needs
 from preflight.rules.kinds import Faults, Section
@@ -27,13 +27,16 @@ class People(msgspec.Struct):
     tools: dict[Who, dict[ToolKey, ToolRules]]
 
 
-def people_of(root: Section, tools: Tools, shared: Measures, scopes: Mapping[str, Measures], faults: Faults) -> People:
+def people_of(
+    root: Section, tools: Tools, shared: Measures, scopes: Mapping[str, Measures], faults: Faults, unlisted: ToolRules
+) -> People:
     """Build everything that a set of rules says about organisations and users.
 
-    The measures `shared` may be used everywhere, those of `scopes` at the tools of a server.
+    The measures `shared` may be used everywhere, those of `scopes` at the tools of a server. `unlisted` holds for
+    tools that are listed for somebody only.
     """
     people = People({}, {})
-    builder = _Builder(tools, shared, scopes, faults, people)
+    builder = _Builder(tools, shared, scopes, faults, people, unlisted)
     for tenant, section in _rows(root, "organisations"):
         builder.organisation(tenant, section)
     for name, section in _rows(root, "users"):
@@ -43,9 +46,16 @@ def people_of(root: Section, tools: Tools, shared: Measures, scopes: Mapping[str
 
 class _Builder:
     def __init__(
-        self, tools: Tools, shared: Measures, scopes: Mapping[str, Measures], faults: Faults, people: People
+        self,
+        tools: Tools,
+        shared: Measures,
+        scopes: Mapping[str, Measures],
+        faults: Faults,
+        people: People,
+        unlisted: ToolRules,
     ) -> None:
         self._tools = tools
+        self._unlisted = unlisted
         self._scopes = scopes
         self._measures = shared
         self._faults = faults
@@ -96,7 +106,7 @@ class _Builder:
                     what = f"`{key}` of a server cannot be overridden"
                     self._faults.append(row.at(key).fault(what, "set it at a tool"))
             for name, given in _rows(row, "tools"):
-                before = base.get((server, name), UNLISTED)
+                before = base.get((server, name), self._unlisted)
                 scope = {**self._scopes.get(server, self._measures), **before.measures}
                 trust = before.trust_labels
                 over = tool(given, trust_labels=trust, measures=scope, declared_by=declared_by, faults=self._faults)

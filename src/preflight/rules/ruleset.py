@@ -13,7 +13,7 @@ import msgspec
 
 from preflight.model.rules import UNLISTED, Place, ToolRules, TriggerRule, UserRules
 from preflight.model.tool import Tool
-from preflight.rules import build, waiting
+from preflight.rules import build, unwatched, waiting
 from preflight.rules.bounds import DEFAULT_BOUNDS, Bounds
 from preflight.rules.check import Spots, check_tool
 from preflight.rules.faults import Fault, RulesError
@@ -39,6 +39,7 @@ class RuleSet(msgspec.Struct, frozen=True):
     people: People
     spots: Spots
     triggers: Mapping[str, TriggerRule] = MappingProxyType({})
+    unlisted: ToolRules = UNLISTED
 
     def for_tool(self, server: str, tool: str, user_id: str = "", tenant: str = "") -> ToolRules:
         """Return the rules of a tool, as tight as they are for a user; a tool nobody listed is irreversible."""
@@ -47,7 +48,7 @@ class RuleSet(msgspec.Struct, frozen=True):
             tighter = self.people.tools.get(who)
             if tighter is not None and key in tighter:
                 return tighter[key]
-        return self.tools.get(key, UNLISTED)
+        return self.tools.get(key, self.unlisted)
 
     def for_user(self, user_id: str, tenant: str = "") -> UserRules:
         """Return what holds for a user; of one nobody listed, what holds for everybody of the tenant."""
@@ -103,16 +104,19 @@ def _rules_of(tree: Node | None, faults: list[Fault]) -> RuleSet:
     shared = build.measures_of(root, faults)
     scopes: dict[str, build.Measures] = {}
     tools: dict[ToolKey, ToolRules] = {}
+    unattended = unwatched.by_effect(root)
     for server, section in cast("dict[str, Section]", root.get("servers", {})).items():
         scopes[server] = {**shared, **build.measures_of(section, faults)}
         trust = section.get("trust_labels") is True
         for name, row in cast("dict[str, Section]", section.get("tools", {})).items():
             tools[server, name] = build.tool(
-                row, trust_labels=trust, measures=scopes[server], declared_by="organisation", faults=faults
-            )
-    people = people_of(root, tools, shared, scopes, faults)
+                row, trust_labels=trust, measures=scopes[server], declared_by="organisation", faults=faults,
+                unattended=unattended,
+            )  # fmt: skip
+    unlisted = unwatched.unlisted(unattended)
+    people = people_of(root, tools, shared, scopes, faults, unlisted)
     awaited = waiting.triggers(root, shared, faults)
-    return RuleSet(_digest(plain(tree)), MappingProxyType(tools), people, _spots(root), awaited)
+    return RuleSet(_digest(plain(tree)), MappingProxyType(tools), people, _spots(root), awaited, unlisted)
 
 
 def _spots(section: Section) -> dict[tuple[Place, str], Node]:

@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 import msgspec
 
-from preflight.model.rules import EFFECTS, FieldRules, ToolRules
+from preflight.model.rules import EFFECTS, UNATTENDED, FieldRules, ToolRules, Unattended
 from preflight.rules.kinds import Faults, Section
+from preflight.rules.unwatched import stricter
 
 _FIXED = ("changes", "deferral", "settle")
 """Settings of a tool that are facts about it, neither loose nor tight."""
@@ -20,10 +21,10 @@ _REFUSED = {
 
 def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults) -> ToolRules:
     """Return `base` with `over` laid upon it; a fault for each key of `section` that would loosen."""
-    changes: dict[str, object] = {}
+    changes: dict[str, object] = {"unattended": _unattended(base, over, section)}
     for key, check in _TOOL.items():
         if key in section.values:
-            before, after = getattr(base, _names(key)), getattr(over, _names(key))
+            before, after = getattr(base, _read(key)), getattr(over, _names(key))
             if problem := check(before, after):
                 faults.append(section.at(key).fault(f"`{key}` would loosen the rules: {problem}", "only tighten here"))
             changes[_names(key)] = after
@@ -42,6 +43,18 @@ def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults
         limits=(*base.limits, *over.limits),
         notices=tuple(dict.fromkeys((*base.notices, *over.notices))),
     )
+
+
+def _unattended(base: ToolRules, over: ToolRules, section: Section) -> Unattended | None:
+    """Return what holds where the override says nothing: where a call does more harm, what was allowed before ends."""
+    if base.unattended is None or "effect" not in section.values:
+        return base.unattended
+    graver = msgspec.structs.replace(base, unattended=None, effect=over.effect)
+    return stricter(base.unattended, graver.when_unattended)
+
+
+def _read(key: str) -> str:
+    return "when_unattended" if key == "unattended" else _names(key)
 
 
 def _names(key: str) -> str:
@@ -136,6 +149,7 @@ _TOOL: dict[str, Check] = {
     "constants_are_known": _only(value=False),
     "value_asks": _no_more,
     "decision_lifetime": _no_more,
+    "unattended": _rising(UNATTENDED),
 }
 _FIELD: dict[str, Check] = {
     "sources": _within,

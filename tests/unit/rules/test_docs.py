@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from preflight.rules import load_rules
-from preflight.rules.layout import CONDITION, DEFERRAL, FIELD, LIMIT, MEASURE, ROOT, TOOL, TRIGGER
+from preflight.rules.layout import BY_EFFECT, CONDITION, DEFERRAL, FIELD, LIMIT, MEASURE, ROOT, TOOL, TRIGGER
 from preflight.rules.provider import CHECKLIST, declare
 from preflight.rules.schema import schema_of
 
@@ -33,7 +33,7 @@ def test_the_rules_on_the_page_load(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [part.keys for part in (ROOT, TOOL, FIELD, MEASURE, CONDITION, LIMIT, TRIGGER, DEFERRAL)]
+    "keys", [part.keys for part in (ROOT, TOOL, FIELD, MEASURE, CONDITION, LIMIT, TRIGGER, DEFERRAL, BY_EFFECT)]
 )
 def test_the_page_names_every_key(keys: dict[str, object]) -> None:
     assert [key for key in keys if not re.search(rf"`[^`\n]*\b{key}\b", RULES)] == []

@@ -1,0 +1,32 @@
+"""What calls may do that nobody attends: a section of a file to its value."""
+
+from __future__ import annotations
+
+import msgspec
+
+from preflight.model.rules import UNATTENDED, UNLISTED, ToolRules, Unattended, UnattendedRules
+from preflight.rules.kinds import Section
+
+DEFAULT = UnattendedRules()
+
+
+def by_effect(root: Section) -> UnattendedRules:
+    """Build what a set of rules says for all tools that it lists."""
+    section = root.get("unattended")
+    given = section.values if isinstance(section, Section) else {}
+    return UnattendedRules(
+        reversible=given.get("reversible", DEFAULT.reversible),  # type: ignore[arg-type]
+        irreversible=given.get("irreversible", DEFAULT.irreversible),  # type: ignore[arg-type]
+    )
+
+
+def unlisted(rules: UnattendedRules) -> ToolRules:
+    """Return the rules of tools that nobody listed: what lets irreversible ones run says nothing of these (R-65)."""
+    strict = stricter(rules.irreversible, DEFAULT.irreversible)
+    made = msgspec.structs.replace(UNLISTED, unattended_by_effect=UnattendedRules(rules.reversible, strict))
+    return UNLISTED if made == UNLISTED else made
+
+
+def stricter(one: Unattended, other: Unattended) -> Unattended:
+    """Return the stricter of two."""
+    return max(one, other, key=UNATTENDED.index)
