@@ -150,6 +150,31 @@ async def test_no_answer_leaves_the_question_open(
     assert len(gate.pending()) == 1
 
 
+def parked(gate: AsyncPreflight | Preflight) -> dict[str, object]:
+    (question,) = gate.pending()
+    return {"question_id": question.question_id, "values": {item.id: True for item in question.items}}
+
+
+async def test_where_nobody_attends_nobody_is_asked_and_the_rules_say_what_runs(
+    tmp_path: Path, gate: AsyncPreflight
+) -> None:
+    def ask(question: Question, why: str) -> Mapping[str, object]:
+        raise AssertionError(question, why)
+
+    async with bank(tmp_path, gate, ask=ask, unattended=True) as gated:
+        with pytest.raises(Pending) as pending:
+            await gated.call_tool("transfer", RENT)
+        assert pending.value.question.items[0].shown == RENT
+        assert await ledger(gated) == []
+        read = await gated.call_tool("balance_get", {"account": PAYER})
+        assert not read.is_error
+    await gate.answer(**parked(gate), person="minji")  # type: ignore[arg-type]
+    async with bank(tmp_path, gate, ask=ask, unattended=True) as gated:  # another session, the same call
+        await gated.call_tool("transfer", RENT)
+        assert len(await ledger(gated)) == 1
+    assert all(stored.record.unattended for stored in gate.storage.scan())
+
+
 async def test_the_same_words_do_not_lead_to_the_same_call_twice(tmp_path: Path, gate: AsyncPreflight) -> None:
     words = [Segment(COMPLETE, "user", request=1)]
     async with bank(tmp_path, gate, words=words) as gated:

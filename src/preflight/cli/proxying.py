@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TOKEN = "PREFLIGHT_PROXY_TOKEN"  # noqa: S105  the name of the variable
 """The environment variable with the token that clients over HTTP show."""
+UNATTENDED = "unattended"
+"""The session of unattended calls, where none is named."""
 FormFor = Literal["reversible", "irreversible", "none"]
 
 
@@ -59,6 +61,13 @@ def proxy(
     page: Annotated[
         int, typer.Option("--page", min=-1, max=65535, metavar="PORT", help="The answer page's; 0: any, -1: no page.")
     ] = 0,
+    unattended: Annotated[
+        bool, typer.Option("--unattended", help="Nobody is there: what has to be asked is kept for a person.")
+    ] = False,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", metavar="NAME", help="What the calls belong to, also after a restart."),
+    ] = None,
     db: Db = None,
 ) -> None:
     """Stand in front of an MCP server and gate its tools.
@@ -72,6 +81,7 @@ def proxy(
       preflight proxy --rules rules --servers mcp.json
       preflight proxy --rules rules --name shop --url http://127.0.0.1:8000/mcp
       preflight proxy --rules rules/bank --http :8931 -- python bank.py --db bank.db
+      preflight proxy --rules rules/bank --unattended -- python bank.py --db bank.db
     """
     if rules:
         os.environ[RULES] = rules
@@ -90,7 +100,7 @@ def proxy(
             storage=gate.storage,
             words=StoredWords(),
             rules=os.environ.get(RULES) or None,
-            who=Who(user or getpass.getuser(), _session()),
+            who=Who(user or getpass.getuser(), session or _session(unattended=unattended), unattended=unattended),
             form_for=None if form_for == "none" else form_for,
             budget=hold,
             page_port=None if page < 0 else page,
@@ -160,8 +170,11 @@ def _only_server() -> str:
     return known[0]
 
 
-def _session() -> str:
+def _session(*, unattended: bool) -> str:
+    """Return the session that the calls belong to; of unattended ones, one that is found again after a restart."""
     from preflight.hosts.words import SESSIONS
     from preflight.ids import new_id
 
+    if unattended:
+        return UNATTENDED
     return next((os.environ[name] for name in SESSIONS if os.environ.get(name)), None) or new_id()

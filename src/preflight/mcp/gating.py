@@ -43,13 +43,17 @@ _log = logging.getLogger("preflight.mcp")
 
 @dataclass(frozen=True)
 class Who:
-    """Whose calls these are: the user as rules and questions name them, a tenant, and the session."""
+    """Whose calls these are: the user as rules and questions name them, a tenant, and the session.
+
+    `unattended` says that nobody is there who could be asked.
+    """
 
     user: str
     session: str
     tenant: str = ""
     zone: str | None = None
     locale: str = "en"
+    unattended: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,11 @@ class Gating:
         self._turns = Turns()
         self.sealing = Sealing()
 
+    @property
+    def unattended(self) -> bool:
+        """Whether nobody is there who could be asked."""
+        return self._who.unattended
+
     def effect(self, listed: Listed) -> Effect:
         """Return what a tool does, as the rules say; a tool nobody listed cannot be undone (R-65)."""
         return self._rules().for_tool(listed.server.name, listed.name, self._who.user, self._who.tenant).effect
@@ -117,7 +126,8 @@ class Gating:
         return arguments if sent is None or len(sent) == len(arguments) else {name: arguments[name] for name in sent}
 
     def _read_request(self, listed: Listed, arguments: Object) -> Object:
-        return {"user_id": self._who.user, "tool": listed.tool, "claims": arguments, "scope": self._scope}
+        request = {"user_id": self._who.user, "tool": listed.tool, "claims": arguments, "scope": self._scope}
+        return {**request, "unattended": True} if self.unattended else request
 
     @property
     def _scope(self) -> Object:
@@ -138,9 +148,12 @@ class Gating:
         if isinstance(proposed, dict):
             return proposed
         ends = time.monotonic() + self._budget
-        checked = await self._after_state(client, proposed, ends)
+        # where nobody attends, what a client brings as an answer is no person's (R-92)
+        checked = None if self.unattended else await self._after_state(client, proposed, ends)
         if checked is None:
             checked = await self._gate.check(proposed.request)
+        if self.unattended and isinstance(checked, Asked):
+            return texts.parked(checked, self._asking.where(checked.question))
         while isinstance(checked, Asked):
             question = checked.question
             outcome = await self._asking.ask(client, question, proposed.effect, ends - time.monotonic())

@@ -26,6 +26,9 @@ _OWN: Final = ("notifications/initialized", "notifications/cancelled")
 """Notifications of a client that end here: its greeting is not the servers', and cancelling works call by call."""
 
 
+_ASKS_A_PERSON: Final = "elicitation/create"
+
+
 class Proxy:
     """Clients in front, servers behind."""
 
@@ -62,14 +65,21 @@ class Proxy:
         """Put a server's question to the client whose call it is most likely about: the one made last."""
         if server.exchanges:
             return await self.put(server, server.exchanges[-1], method, params)
-        return await self.front.ask(method, params)
+        return self._unasked(server, method) or await self.front.ask(method, params)
 
     async def put(self, server: Upstream, exchange: Exchange, method: str, params: Object) -> Object:
         """Put a server's question to a call's client; a form that asks for a secret is declined for it."""
         if (field := pries(method, params)) is not None:
             _log.warning("`%s` asked for a secret in a form (`%s`); it was not shown", server.name, visible(field))
             return {"action": "decline"}
-        return await exchange.ask(method, params)
+        return self._unasked(server, method) or await exchange.ask(method, params)
+
+    def _unasked(self, server: Upstream, method: str) -> Object | None:
+        """Return what a server is told that asks a person where none attends: what a client would say is nobody's."""
+        if not (self._gating.unattended and method == _ASKS_A_PERSON):
+            return None
+        _log.warning("`%s` asked a person, and nobody attends; it was told that nobody answered", server.name)
+        return {"action": "cancel"}
 
     async def told(self, server: Upstream, method: str, params: Object) -> None:
         """Hand a server's notification on."""
@@ -245,15 +255,24 @@ class Proxy:
         if greeting.era == "modern":
             # its questions are its own affair: they pass, and so does what it has the client carry
             sent = eras.bare_params(params) | {name: params[name] for name in eras.CARRIED if name in params}
-            return _not_prying(
-                server, await server.request(client, client.method, sent, None, _progress(Exchange(client)))
-            )
+            asked = await server.request(client, client.method, sent, None, _progress(Exchange(client)))
+            return self._put_through(server, asked)
         if client.method not in eras.ASKING:
             return await server.request(client, client.method, eras.bare_params(params), None, None)
         if (held := self._held(client)) is not None:
             return self._surfaced(client, *await self.parking.resume(client, held))
         work = _Passing(server, client.method, eras.bare_params(params))
         return self._surfaced(client, *await self.parking.run(client, work))
+
+    def _put_through(self, server: Upstream, result: Object) -> Object:
+        """Return a modern server's result, unless it is a form that asks for a secret, or a person where none is."""
+        for _, method, params in eras.input_requests(result) if eras.asks(result) else ():
+            if (field := pries(method, params)) is not None:
+                _log.warning("`%s` asked for a secret in a form (`%s`); it was not shown", server.name, visible(field))
+                raise Held(texts.failure(f"Stopped: `{server.name}` asks for a secret in a form, which is not shown."))
+            if self._unasked(server, method) is not None:
+                raise Held(texts.failure(f"Stopped: `{server.name}` asks a person, and nobody attends this run."))
+        return result
 
     def _held(self, client: Inbound) -> str | None:
         state = self._gating.sealing.opened(client.params) if client.era == "modern" else None
@@ -301,16 +320,6 @@ def _progress(exchange: Exchange) -> Progress | None:
             await client.notify("notifications/progress", {**params, "progressToken": client.meta["progressToken"]})
 
     return progress
-
-
-def _not_prying(server: Upstream, result: Object) -> Object:
-    """Return a modern server's result, unless it is a form that asks for a secret."""
-    if eras.asks(result):
-        for _, method, params in eras.input_requests(result):
-            if (field := pries(method, params)) is not None:
-                _log.warning("`%s` asked for a secret in a form (`%s`); it was not shown", server.name, visible(field))
-                raise Held(texts.failure(f"Stopped: `{server.name}` asks for a secret in a form, which is not shown."))
-    return result
 
 
 def _merged(first: Object, second: Object) -> Object:

@@ -95,7 +95,8 @@ class GatedSession:
     `server` is the name under which the rules know the server. `words` are the user's, `join` says to a store of
     words which session this is. `ask` puts questions; without it, or without an answer, `Pending` is raised.
     `request` holds further keys of the requests, like `zone`, `locale` or `pre_set_data`. Calls of one kind run one
-    after the other. May be used as a context manager, which then opens and closes the session too.
+    after the other. `unattended` says that nobody is there: nobody is asked, and the rules say what may run all
+    the same. May be used as a context manager, which then opens and closes the session too.
     """
 
     def __init__(  # noqa: PLR0913  each says something else about whose calls these are
@@ -110,6 +111,7 @@ class GatedSession:
         join: Mapping[str, str] = _NO_JOIN,
         ask: Ask | None = None,
         request: Mapping[str, object] = _NOTHING,
+        unattended: bool = False,
     ) -> None:
         """Put a session behind a gate."""
         if isinstance(words, str):
@@ -121,8 +123,8 @@ class GatedSession:
         self._scope = scope
         self._words = words
         self._join = dict(join)
-        self._ask = ask
-        self._request = dict(request)
+        self._ask = None if unattended else ask
+        self._request = {**request, "unattended": True} if unattended else dict(request)
         self._calls = CallIds(preflight.storage)
         self._turns = Turns()
 

@@ -43,6 +43,22 @@ def waiting(asking: Asking, where: str, why: str = "") -> Object:
     return result
 
 
+def parked(asking: Asking, where: str) -> Object:
+    """Tell that a question is kept for a person, and that nobody is waited for."""
+    question = asking.question
+    lines = [
+        f"Nothing was called: {visible(question.message)}",
+        *_open(question),
+        "Nobody attends this run, so nothing waits here: go on with what does not depend on this call.",
+        f"The question is kept for a person until {question.expires_at[:16]} UTC. {where}",
+        "Once it is answered, exactly the same call, sent again, goes on with the answer, also after a restart.",
+        "Do not answer it yourself, and do not guess a value.",
+    ]
+    result = _result("\n".join(lines), asking.record)
+    result["_meta"][QUESTION] = question.question_id
+    return result
+
+
 def _open(question: Question) -> list[str]:
     names = [f"`{visible(slot.name)}`" for slot in question.slots]
     names += [f"`{visible(item.description) or visible(item.id)}`" for item in question.items]
