@@ -46,6 +46,24 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
+def has_json_form(value: object) -> bool:
+    """Whether a value can be written at all: hooks may bring text that cannot."""
+    try:
+        encode(value)
+    except Exception:  # noqa: BLE001  whatever keeps it from being written
+        return False
+    return True
+
+
+def digest_of_any(given: object) -> str:
+    """Return the hex SHA-256 of what came, or of its type where it cannot even be shown."""
+    try:
+        body = repr(given)
+    except Exception:  # noqa: BLE001  what came may be anything
+        body = type(given).__name__
+    return hashlib.sha256(body.encode(errors="backslashreplace")).hexdigest()
+
+
 def decode_record(body: bytes) -> Record:
     """Read a stored record; raises StorageError when the bytes are no record."""
     return _decode(_RECORD, body)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from types import MappingProxyType
 import msgspec
 
 from preflight.clock import iso, seconds_of
-from preflight.codec import encode, to_json
+from preflight.codec import digest_of_any, encode, has_json_form, to_json
 from preflight.core.decide import Path, guarded
 from preflight.core.outcome import Run
 from preflight.core.schema import Plan
@@ -22,6 +21,7 @@ from preflight.core.slots import open_slots
 from preflight.core.when import slot_of
 from preflight.core.wording import reason_of
 from preflight.errors import Erased, InvalidInput, StorageError, describe, storable
+from preflight.folding import asked_once, folds_of
 from preflight.guard import Driven
 from preflight.ids import new_id
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, Gate
@@ -243,7 +243,7 @@ class Shell:
         try:
             return self._append(ready, decision)
         except StorageError as fault:
-            if _has_json_form(decision):
+            if has_json_form(decision):
                 raise
             # a hook brought text that cannot be written: that, too, is recorded (R-31)
             return self._append(ready, Run(ready.request, ready.setup).internal_error(fault))
@@ -253,10 +253,10 @@ class Shell:
         needles = needles_of(ready.request, decision)
         question = self._question(ready, decision, record) if decision.execution_decision == "ask_user" else None
         if question is not None:
+            made, question = question, self._asked(ready, decision, question, needles)
             record = msgspec.structs.replace(record, question_id=question.question_id)
-            question = self._secrecy.question(question, rules, needles)
-            self._storage.ask(question)
-            self._remember(question.question_id, ready.given)
+            if question.question_id == made.question_id:  # else it is about another run, which an answer repeats
+                self._remember(question.question_id, ready.given)
         stored = keep(self._storage, self._secrecy.record(record, rules, needles), self._signer)
         self._appended += 1
         self._report(stored.record)
@@ -265,14 +265,16 @@ class Shell:
     def refuse(self, given: object, fault: InvalidInput) -> Checked:
         """Record that a malformed request was held: the digest of what came, never the body."""
         said = self._needles(given).mask(storable(str(fault)))
-        record = self._held_record(Gate(kind="request_invalid", payload_errors=(said,)), _digest_of(given))
+        record = self._held_record(Gate(kind="request_invalid", payload_errors=(said,)), digest_of_any(given))
         return Held(self._storage.append(record, signer=self._signer).record)
 
     def stopped(self, given: object, fault: Exception) -> Checked:
         """Hold after a fault around the decision, recorded where the store can still take it (R-8, R-31)."""
         needles = self._needles(given)
         diag = Diagnostics(fault=needles.mask(describe(fault)))
-        record = self._held_record(Gate(kind="internal_error", route="definition_repair", diag=diag), _digest_of(given))
+        record = self._held_record(
+            Gate(kind="internal_error", route="definition_repair", diag=diag), digest_of_any(given)
+        )
         try:
             stored = None if isinstance(fault, StorageError) else self._storage.append(record, signer=self._signer)
         except Exception as second:  # noqa: BLE001  without a record nothing can be executed either
@@ -352,6 +354,13 @@ class Shell:
             slots = {**slots, when.name: when}
         return question_of(record, slots, self._clock.now(), self._limits, kept)
 
+    def _asked(self, ready: Ready, decision: Decision, question: Question, needles: Needles) -> Question:
+        """Store a question, or attach the run to an open one that is the same."""
+        request = ready.request
+        folds = [self._secrecy.digest(request, fold) for fold in folds_of(request, decision, question)]
+        kept = self._secrecy.question(question, request.rules, needles)
+        return asked_once(self._storage, kept, folds, self._clock.now())
+
     def _remember(self, question_id: str, request: Request) -> None:
         with self._lock:
             self._given[question_id] = request
@@ -370,23 +379,6 @@ class _Made(msgspec.Struct, frozen=True):
     decision: Decision
     request: Request
     arguments: bytes
-
-
-def _has_json_form(decision: Decision) -> bool:
-    try:
-        encode(decision)
-    except Exception:  # noqa: BLE001  whatever keeps it from being written
-        return False
-    return True
-
-
-def _digest_of(given: object) -> str:
-    """Return the hex SHA-256 of what came, or of its type where it cannot even be shown."""
-    try:
-        body = repr(given)
-    except Exception:  # noqa: BLE001  what came may be anything
-        body = type(given).__name__
-    return hashlib.sha256(body.encode(errors="backslashreplace")).hexdigest()
 
 
 def _typed(record: Record, question: Question | None) -> Checked:

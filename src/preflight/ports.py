@@ -10,7 +10,7 @@ import msgspec
 from preflight.model.deferral import Deferral, DeferralNote, DeferralState
 from preflight.model.instruction import Segment
 from preflight.model.pointer import Path
-from preflight.model.question import Answer, Question
+from preflight.model.question import Answer, Attachment, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.secrecy.masking import Needles
@@ -214,6 +214,26 @@ class Scheduling(Protocol):
 
     def started(self, decision_id: str, occurrence: str) -> str | None:
         """Return the id of the decision that an occurrence of a deferred record started, or None."""
+        ...
+
+
+@runtime_checkable
+class Folding(Protocol):
+    """What a store does so that runs which ask the same share one question, beside `Storage`.
+
+    `Storage.asked` and `answers_for_call` return a question and its answer for each call that is attached to it.
+    """
+
+    def ask_once(self, question: Question, folds: Sequence[str], until: str) -> Question:
+        """Store a question durably, or attach its run to an open one that is the same; return the one that stands.
+
+        The same is one of the question's scope that was asked with one of these digests, has no answer and stays open
+        beyond `until` (ISO 8601); of several, the oldest of the first digest. Of two that come at once, one attaches.
+        """
+        ...
+
+    def attached(self, question_id: str) -> list[Attachment]:
+        """Return the runs that are attached to a question, the one that asked first."""
         ...
 
 

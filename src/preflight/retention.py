@@ -20,7 +20,7 @@ from preflight.clock import iso, seconds_of
 from preflight.core import lifecycle
 from preflight.errors import InvalidInput, StorageError
 from preflight.model.record import UNKEYED, RecordState
-from preflight.ports import Burying, Clock, Grave, RawRecord, Scheduling, Storage
+from preflight.ports import Burying, Clock, Folding, Grave, RawRecord, Scheduling, Storage
 
 BATCH = 1_000
 """Records of one tombstone: each is one transaction."""
@@ -133,9 +133,10 @@ def _due(retention: Retention, storage: Storage, now: float) -> Iterator[_Chain]
         newest[raw.tenant, raw.conversation, raw.action_key] = raw.seq
         if raw.body:
             chains.setdefault(raw.decision_id, _Chain()).add(raw)
-    still_open = {question.question_id for question in storage.open_questions(None, iso(now))}
-    heads = set(newest.values())
     rows = storage.deferrals(None, ("waiting", "held")) if isinstance(storage, Scheduling) else ()
+    still_open = {question.question_id for question in storage.open_questions(None, iso(now))}
+    still_open |= {row.question_id for row in rows if row.question_id is not None}  # others may go on with its answer
+    heads = set(newest.values())
     waiting = frozenset(row.decision_id for row in rows)
     for chain in chains.values():
         keep = retention.of(chain.rows[0].action_key)
@@ -144,7 +145,16 @@ def _due(retention: Retention, storage: Storage, now: float) -> Iterator[_Chain]
         if not (_ended(chain.last) or _fires_no_more(chain, storage, waiting)):
             continue
         if heads.isdisjoint(row.seq for row in chain.rows):
+            chain.question_id = _own_question(chain, storage)
             yield chain
+
+
+def _own_question(chain: _Chain, storage: Storage) -> str | None:
+    """Return the question that goes with a decision: not one that another run asked and this one was attached to."""
+    if chain.question_id is None or not isinstance(storage, Folding):
+        return chain.question_id
+    runs = storage.attached(chain.question_id)
+    return None if runs and runs[0].decision_id != chain.rows[0].decision_id else chain.question_id
 
 
 def _ended(state: RecordState | str) -> bool:

@@ -79,6 +79,11 @@ def when_of(record: Record) -> When:
     return msgspec.convert(record.trigger, When)
 
 
+def call_of(row: Deferral) -> str:
+    """Return the id of the call that an occurrence makes."""
+    return f"{row.decision_id}:{row.occurrence}"
+
+
 def waiting(record: Record) -> Deferral:
     """Return the row of a run that waits for its first occurrence."""
     when = when_of(record)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -196,3 +198,21 @@ def test_a_default_of_the_tool_is_never_shown(shell: Shell) -> None:
     ran = shell("check", shell.request("r.json", of_type(schema)))
     assert ran.code == 10
     assert "4410077123" not in ran.out + shell("pending").out + shell("pending", "--json").out
+
+
+def test_what_several_runs_ask_stands_once_with_their_number(shell: Shell, tmp_path: Path) -> None:
+    rules = {"servers": {"bank": {"tools": {"transfer": {"effect": "reversible"}}}}}
+    shell.env["PREFLIGHT_RULES"] = str(tmp_path / "rules.json")
+    (tmp_path / "rules.json").write_text(json.dumps({"version": 1, **rules}), encoding="utf-8")
+    asked_by = [asked(shell, unattended=True, call_id=f"c{n}") for n in range(3)]
+    assert len(set(asked_by)) == 1
+    text, shape = shell("pending"), shell("pending", "--json")
+    assert text.out.count("to_account") == 1
+    assert "the answer goes to 3 runs that ask the same" in text.out
+    assert [each["runs"] for each in shape.json] == [3]
+    ran = shell.at_a_terminal("answer", asked_by[0], types="3520198845\n")
+    assert ran.code == 0, ran.err
+    assert "the answer goes to 3 runs" in ran.out
+    for n in range(3):
+        again = shell("check", "--json", shell.request("r.json", transfer(unattended=True, call_id=f"c{n}")))
+        assert (again.code, again.json["record"]["unattended"]) == (0, True)

@@ -13,7 +13,7 @@ from preflight.storage.sqlite import SqliteStorage
 from preflight.testing import sample_decision
 from tests.storage.filled import fill
 
-TABLES = ("record", "question", "answer", "meaning")
+TABLES = ("record", "question", "answer", "meaning", "attachment")
 
 
 @pytest.fixture
@@ -49,6 +49,8 @@ REPLACEMENTS = [
     "question SELECT NULL, 'q1', tenant, conversation, call_id, expires_at, x'00' FROM question",
     "answer SELECT 1, 'new', body FROM answer",
     "answer SELECT NULL, 'q1', x'00' FROM answer",
+    "attachment SELECT 1, 'new', fold, tenant, conversation, call_id, decision_id FROM attachment",
+    "attachment SELECT NULL, question_id, fold, tenant, conversation, call_id, 'evil' FROM attachment",
     "meaning SELECT 1, tenant, conversation, user_id, name, 'evil', 'evil', 'x', at FROM meaning",
 ]
 

@@ -9,7 +9,7 @@ import pytest
 
 from preflight.model.request import Scope
 from preflight.ports import Query
-from preflight.storage import sqlite, sqlite_audit, statements
+from preflight.storage import folding, sqlite, sqlite_audit, statements
 from preflight.storage.sqlite import SqliteStorage
 
 PARTS: dict[str, object] = {
@@ -52,6 +52,10 @@ def test_a_search_streams_in_order(parts: tuple[str, ...]) -> None:
         (statements.UNFINISHED, "record_unfinished"),
         (statements.STARTED, "record_tool"),
         (statements.ASKED, "question_call"),
+        (statements.ASKED, "attachment_call"),
+        (statements.ANSWERS_FOR_CALL, "attachment_call"),
+        (folding._SAME, "attachment_fold"),
+        (folding._ATTACHED, "attachment_run"),
         (statements.ANSWERS_FOR_CALL, "answer_question"),
         (statements.ANSWER_TO, "answer_question"),
         (statements.LEARN, "meaning_name"),

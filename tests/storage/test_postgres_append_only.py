@@ -15,6 +15,7 @@ from tests.storage.filled import fill
 from tests.storage.postgres_server import Server, name_of
 
 TABLES = {"record": "at", "slot": "source", "question": "expires_at", "answer": "body", "meaning": "at"}
+TABLES["attachment"] = "fold"
 
 
 @pytest.fixture(scope="module")

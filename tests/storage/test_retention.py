@@ -197,6 +197,33 @@ def test_a_question_and_its_answer_go_with_their_record(storage: Any) -> None:
     assert verified(storage).intact
 
 
+def test_a_question_of_several_runs_goes_with_the_one_that_asked(storage: Any) -> None:
+    for name in ("x", "y", "z"):
+        question = sample_question(f"q {name}", call_id=name, decision_id=name, expires_at=at(60))
+        assert storage.ask_once(question, ("f",), at(61)).question_id == "q x"
+    storage.answer(sample_answer("q x"))
+    decide(storage, "y", 90, "ask_user", question_id="q x", call_id="y")
+    decide(storage, "x", 40, "ask_user", question_id="q x", call_id="x")
+    decide(storage, "last", 0)
+    assert apply(Retention(keyed=50 * DAY), storage, RING, FakeClock()).records == 1
+    assert left(storage) == ["x", "last"]
+    assert [answer.question_id for answer in storage.answers_for_call(sample_decision("z").scope, "z")] == ["q x"]
+    assert apply(Retention(keyed=DAY), storage, RING, FakeClock()).records == 1
+    assert (storage.question("q x"), storage.answer_to("q x"), storage.attached("q x")) == (None, None, [])
+    assert verified(storage).intact
+
+
+def test_a_question_is_kept_while_a_held_run_may_go_on_with_its_answer(storage: Any) -> None:
+    storage.ask_once(sample_question("q", call_id="x", decision_id="x", expires_at=at(60)), ("f",), at(61))
+    storage.defer(sample_decision("y", "deferred", action_key="held", timestamp=at(95)), row("y"))
+    storage.change(later(row("y"), state="held", question_id="q"), note("y"))
+    decide(storage, "x", 90, "ask_user", question_id="q")
+    decide(storage, "last", 0)
+    assert apply(Retention(keyed=DAY), storage, RING, FakeClock()).records == 0
+    storage.change(later(later(row("y")), state="done"), note("y"))
+    assert apply(Retention(keyed=DAY), storage, RING, FakeClock()).records == 1
+
+
 def test_the_newest_under_a_key_cannot_be_removed(storage: Any) -> None:
     decide(storage, "x", 90)
     with pytest.raises(StorageError):

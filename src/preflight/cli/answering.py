@@ -14,6 +14,7 @@ from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reach
 from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
 from preflight.errors import AnswerRefused
+from preflight.folding import runs_for
 from preflight.model.question import Question
 from preflight.render.public import public_question
 from preflight.render.question import asked
@@ -32,15 +33,16 @@ def pending(
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
-    """List the open questions, oldest first."""
+    """List the open questions, oldest first; one that several runs ask stands once, with their number."""
     with opened_to_read(db) as gate:
         questions = [question for question in gate.pending() if user in (None, question.user_id)]
+        runs = [runs_for(gate.storage, question) for question in questions]
     if as_json:
-        Screen().json([public_question(question) for question in questions])
+        Screen().json([{**public_question(question), "runs": n} for question, n in zip(questions, runs, strict=True)])
         return
     blocks: list[Block] = [line("no question is open")] if not questions else []
-    for question in questions:
-        blocks += [*asked(question), line()]
+    for question, number in zip(questions, runs, strict=True):
+        blocks += [*asked(question, number), line()]
     Screen().show(blocks)
 
 
@@ -85,7 +87,7 @@ def answer(
         stored = _stored(gate, question)
         said = given_values(stored, values or [], none or [])
         if not said and channel == "terminal":
-            Screen().show(asked(stored))
+            Screen().show(asked(stored, runs_for(gate.storage, stored)))
             said = prompted_values(stored)
         answered = gate.answer(question, said, person=person or stored.user_id, channel=channel)
     if isinstance(answered, Accepted):

@@ -29,7 +29,7 @@ from preflight.model.rules import ToolRules
 from preflight.model.tool import Tool
 from preflight.ports import Scheduling
 from preflight.results import Asking, Checked, Deferred, Executable, Held, Refused
-from preflight.scheduling import deferred_request, when_of
+from preflight.scheduling import call_of, deferred_request, when_of
 
 RETRY_SECONDS = 1.0
 """How soon a row is looked at again that could not be tried: another run of its key, a server that does not answer."""
@@ -179,7 +179,7 @@ class Firing:
             **deferred_request(self._gate.reveal(record)),
             "tool": tool,
             "trigger": {"decision_id": row.decision_id, "occurrence": row.occurrence},
-            "call_id": f"{row.decision_id}:{row.occurrence}",
+            "call_id": call_of(row),
             **({} if prior is None else {"prior_execution_state": prior}),
         }
 

@@ -25,9 +25,11 @@ from starlette.routing import Route
 from preflight.api import AsyncPreflight
 from preflight.clock import iso
 from preflight.errors import AnswerRefused, StorageError
+from preflight.folding import runs_for
 from preflight.mcp.fields import answers_in, fields_of
 from preflight.mcp.pairing import Pairing
 from preflight.model.question import Question
+from preflight.render.question import runs_words
 from preflight.render.visible import visible
 
 _HERE: Final = Path(__file__).parent / "templates"
@@ -131,6 +133,8 @@ class AnswerPage:
             return self._page("This question is answered", "The first answer stands.")
         if question.expires_at <= iso(time.time()):
             return self._page("This question has expired", "Nothing was called; the call has to be made again.")
+        runs = await anyio.to_thread.run_sync(runs_for, self._gate.storage, question)
+        told = "\n".join(filter(None, (told, runs_words(runs))))
         return self._page(
             visible(question.message), told, fields=fields_of(question, typed), action=f"/q/{question_id}",
             csrf=self._mac(f"form {question_id}"), user=visible(question.user_id),

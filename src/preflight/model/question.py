@@ -65,6 +65,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc
     sealed: dict[str, Sealed] = {}
 
 
+class Attachment(msgspec.Struct, frozen=True, gc=False):
+    """A run that asked what a question asks: its answer is this run's, too. `decision_id` is the run's own decision."""
+
+    question_id: str
+    scope: Scope
+    decision_id: str
+    call_id: str | None = None
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a person answered, once (R-91). A value of None says that there is none (R-46).
 

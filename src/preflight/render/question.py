@@ -11,15 +11,24 @@ from preflight.render.styled import Block, Line, Piece, labelled, line
 from preflight.render.visible import value_text, visible
 
 
-def asked(question: Question) -> list[Block]:
-    """Return the question with every slot and item that is open."""
+def asked(question: Question, runs: int = 1) -> list[Block]:
+    """Return the question with every slot and item that is open, and how many runs wait for its answer."""
     lines: list[Block] = [(Piece("?  ", "ask"), Piece(visible(question.message), "strong"))]
     for slot in question.slots:
         lines += _slot(slot)
     lines += [_item(item) for item in question.items]
     lines.append(labelled("   id", question.question_id, "dim"))
     lines.append(labelled("   for", f"{visible(question.user_id)}, open until {question.expires_at[:16]} UTC", "dim"))
+    if (told := runs_words(runs)) is not None:
+        lines.append(labelled("   runs", told, "dim"))
     return lines
+
+
+def runs_words(runs: int) -> str | None:
+    """Return for how many runs an answer counts, where it is not one."""
+    if runs == 1:
+        return None
+    return f"the answer goes to {runs} runs that ask the same" if runs else "cancelled; nothing waits for it any more"
 
 
 def _slot(slot: AskedSlot) -> list[Line]:

@@ -11,7 +11,7 @@ from preflight.errors import InvalidInput, StorageError
 from preflight.model.record import UNKEYED, RecordState
 from preflight.model.request import Scope
 from preflight.ports import Query, Storage, Stored
-from preflight.storage.contract_deferral import DeferralContract
+from preflight.storage.contract_folding import FoldingContract
 from preflight.storage.contract_log import holds, ids, refused, same
 from preflight.storage.samples import (
     HERE,
@@ -26,7 +26,7 @@ from preflight.storage.samples import (
 _STEPS: tuple[RecordState, ...] = ("executing", "executed", "settled")
 
 
-class StorageContract(DeferralContract):
+class StorageContract(FoldingContract):
     """One test for each promise of `preflight.ports.Storage`.
 
     With pytest, subclass it under a name that begins with `Test` and define `open_storage`, which returns

@@ -12,7 +12,7 @@ from itertools import islice
 from preflight import codec
 from preflight.core import lifecycle
 from preflight.errors import InvalidInput, StorageError
-from preflight.model.question import Answer, Question
+from preflight.model.question import Answer, Attachment, Question
 from preflight.model.record import Record, RecordState
 from preflight.model.request import Scope
 from preflight.ports import Admission, Grave, LogHead, Query, RawRecord, Signer, Stored
@@ -43,6 +43,7 @@ class MemoryStorage(MemoryDeferrals):
         self._tombstones: list[bytes] = []
         self._questions: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {}
+        self._attached: dict[tuple[str, str | None, str], Attachment] = {}
         self._meanings: dict[_Key, tuple[str, str]] = {}
 
     def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:  # noqa: ARG002  nothing here is durable
@@ -144,6 +145,7 @@ class MemoryStorage(MemoryDeferrals):
             for grave in graves:
                 self._questions.pop(grave.question_id or "", None)
                 self._answers.pop(grave.question_id or "", None)
+                self._attached = {key: run for key, run in self._attached.items() if key[0] != grave.question_id}
 
     def compact(self) -> None:
         """Do nothing: what is removed is gone at once."""
@@ -193,8 +195,29 @@ class MemoryStorage(MemoryDeferrals):
         """Return every question asked about this call, oldest first (R-94)."""
         with self._opened():
             bodies = list(self._questions.values())
+            joined = {
+                each.question_id for each in self._attached.values() if (each.scope, each.call_id) == (scope, call_id)
+            }
         questions = map(codec.decode_question, bodies)
-        return [question for question in questions if (question.scope, question.call_id) == (scope, call_id)]
+        return [q for q in questions if (q.scope, q.call_id) == (scope, call_id) or q.question_id in joined]
+
+    def ask_once(self, question: Question, folds: Sequence[str], until: str) -> Question:
+        """Store a question, or attach its run to an open one that is the same; return the one that stands."""
+        with self._opened():
+            still = {q.question_id: q for q in self.open_questions(question.scope, until)}
+            alike = (key[0] for fold in folds for key in self._attached if key[2] == fold and key[0] in still)
+            stands = still.get(next(alike, ""), question)
+            self.ask(stands)
+            for fold in folds:
+                run = Attachment(stands.question_id, question.scope, question.decision_id, question.call_id)
+                self._attached.setdefault((stands.question_id, question.call_id, fold), run)
+            return stands
+
+    def attached(self, question_id: str) -> list[Attachment]:
+        """Return the runs that are attached to a question, the one that asked first."""
+        with self._opened():
+            runs = {key[1]: run for key, run in reversed(self._attached.items()) if key[0] == question_id}
+        return list(reversed(runs.values()))
 
     def answer(self, answer: Answer) -> bool:
         """Store an answer; False when the question was answered before (first write wins, R-91)."""

@@ -13,6 +13,7 @@ from preflight.core import lifecycle
 from preflight.errors import StorageError
 from preflight.model.deferral import Deferral
 from preflight.model.record import Record
+from preflight.model.request import Scope
 from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import statements
 from preflight.storage.burial import burying
@@ -33,7 +34,7 @@ _STORE = (
     "%s::text[], %s::text[], %s::text[])"
 )
 _FLUSH = "SELECT preflight.flush()"
-_VACUUM = "VACUUM preflight.record, preflight.slot, preflight.question, preflight.answer"
+_VACUUM = "VACUUM preflight.record, preflight.slot, preflight.question, preflight.answer, preflight.attachment"
 _LOCK = "SELECT pg_advisory_xact_lock(%s)"
 
 
@@ -129,6 +130,12 @@ class PostgresStorage(SqlStorage):
             return done
 
         return self._pool.run("write", run)
+
+    def _one_by_one(self, rows: Rows, scope: Scope) -> None:
+        rows(
+            "SELECT pg_advisory_xact_lock(:number)",
+            {"number": lock_number("attachment", scope.tenant, scope.conversation)},
+        )
 
     def _lease_statement(self) -> str:
         return LEASE.replace("LIMIT :most", "LIMIT :most FOR UPDATE SKIP LOCKED")

@@ -20,6 +20,7 @@ from preflight.ports import Admission, LogHead, RawRecord, Seal, Stored
 from preflight.storage import burial, statements
 from preflight.storage.deferrals import SqlDeferrals
 from preflight.storage.entry import encode, instant
+from preflight.storage.folding import SqlFolding, question_row
 
 Durability = Literal["effects", "always"]
 """What waits for the disk: what stands before or after a side effect (claims, outcomes, answers, learned
@@ -38,7 +39,7 @@ class _Settlement(msgspec.Struct):
 _SETTLEMENT = msgspec.json.Decoder(_Settlement)
 
 
-class SqlStorage(SqlDeferrals):
+class SqlStorage(SqlDeferrals, SqlFolding):
     """Look-ups, scans, questions and learned names over the shared statements. See `Storage` for every method."""
 
     name: str
@@ -98,15 +99,7 @@ class SqlStorage(SqlDeferrals):
 
     def ask(self, question: Question) -> None:
         """Store a question; the same `question_id` again is harmless."""
-        expires = instant(question.expires_at, "expires_at")
-        row = _of(
-            question.scope,
-            question_id=question.question_id,
-            call_id=question.call_id,
-            expires_at=expires,
-            body=encode(question),
-        )
-        self._run(statements.ASK, row, durable=False)
+        self._run(statements.ASK, question_row(question), durable=False)
 
     def question(self, question_id: str) -> Question | None:
         """Return a question, answered or not."""

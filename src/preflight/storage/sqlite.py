@@ -15,6 +15,7 @@ import apsw
 from preflight.errors import StorageError
 from preflight.model.deferral import Deferral
 from preflight.model.record import Record
+from preflight.model.request import Scope
 from preflight.ports import Admission, Grave, Query, Signer, Stored
 from preflight.storage import sqlite_audit, statements
 from preflight.storage.burial import burying
@@ -134,6 +135,9 @@ class SqliteStorage(SqlStorage):
             return done
 
         return self._file.write(run, durable=True)
+
+    def _one_by_one(self, rows: Rows, scope: Scope) -> None:
+        """Do nothing: there is one writer at a time."""
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome durably; the same `record_id` again returns the stored one."""

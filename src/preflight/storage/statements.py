@@ -102,9 +102,15 @@ WHERE expires_at > :now
   AND NOT EXISTS (SELECT 1 FROM answer WHERE answer.question_id = question.question_id)
 ORDER BY seq
 """
+# A call has its own questions, and those that it was attached to.
 ASKED = """
-SELECT body FROM question
-WHERE tenant = :tenant AND conversation = :conversation AND call_id = :call_id ORDER BY seq
+SELECT body FROM (
+    SELECT seq, body FROM question
+    WHERE tenant = :tenant AND conversation = :conversation AND call_id = :call_id
+    UNION
+    SELECT question.seq, question.body FROM attachment JOIN question ON question.question_id = attachment.question_id
+    WHERE attachment.tenant = :tenant AND attachment.conversation = :conversation AND attachment.call_id = :call_id
+) AS of_call ORDER BY seq
 """
 ANSWER = """
 INSERT INTO answer (question_id, body)
@@ -113,8 +119,13 @@ ON CONFLICT DO NOTHING RETURNING seq
 """
 ANSWER_TO = "SELECT body FROM answer WHERE question_id = :question_id"
 ANSWERS_FOR_CALL = """
-SELECT answer.body FROM question JOIN answer ON answer.question_id = question.question_id
-WHERE tenant = :tenant AND conversation = :conversation AND call_id = :call_id ORDER BY answer.seq
+SELECT body FROM (
+    SELECT answer.seq, answer.body FROM question JOIN answer ON answer.question_id = question.question_id
+    WHERE tenant = :tenant AND conversation = :conversation AND call_id = :call_id
+    UNION
+    SELECT answer.seq, answer.body FROM attachment JOIN answer ON answer.question_id = attachment.question_id
+    WHERE tenant = :tenant AND conversation = :conversation AND call_id = :call_id
+) AS of_call ORDER BY seq
 """
 
 _NEWEST_MEANING = """

@@ -5,15 +5,16 @@ It works over every driver. In PostgreSQL row-level security draws the same line
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import msgspec
 
 from preflight.errors import InvalidInput
-from preflight.model.question import Answer, Question
+from preflight.model.question import Answer, Attachment, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
-from preflight.ports import Admission, LogHead, Query, RawRecord, Signer, Storage, Stored
+from preflight.ports import Admission, Folding, LogHead, Query, RawRecord, Signer, Storage, Stored
 from preflight.storage.tenant_deferrals import TenantDeferrals
 
 
@@ -127,6 +128,15 @@ class TenantStorage(TenantDeferrals):
     def asked(self, scope: Scope, call_id: str) -> list[Question]:
         """Return every question asked about this call."""
         return self._store.asked(self._check(scope), call_id)
+
+    def ask_once(self, question: Question, folds: Sequence[str], until: str) -> Question:
+        """Store a question of this tenant, or attach its run to one that is the same."""
+        self._check(question.scope)
+        return cast("Folding", self._store).ask_once(question, folds, until)
+
+    def attached(self, question_id: str) -> list[Attachment]:
+        """Return the runs that are attached to a question of this tenant."""
+        return [] if self.question(question_id) is None else cast("Folding", self._store).attached(question_id)
 
     def learn(self, scope: Scope, user_id: str, name: str, server: str, tool: str, by: str, at: str) -> None:
         """Remember that this user means this tool by `name`."""
