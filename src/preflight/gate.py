@@ -134,6 +134,8 @@ class Shell:
             return Executable(record)
         if type(ready.request.trigger) is Trigger:
             return None  # what was held at its trigger is never answered from what was found then
+        if ready.request.unattended and record.execution_decision == "hold":
+            return None  # nobody is there to notice that what held it is over: sent again, it is tried again
         same_facts = record.request_digest == self._digest(ready.request)
         if not same_facts or record.rules_digest != ready.request.rules_digest:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,11 +11,16 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from preflight import create_preflight
+from preflight.clock import iso
 from preflight.model.question import Question
 from preflight.render.public import public_question
+from preflight.storage import open_storage
+from tests.integration.browser import LINK, Browser
 from tests.integration.test_proxy_asks import DECISION, QUESTION, RENT, WORDS, ledger, records
+from tests.integration.test_proxy_page import code
 from tests.integration.test_proxy_words import SESSION, say
 from tests.integration.wire import BANK_RULES, Message, Wire, bank, connected, everything, logged, nothing, proxy, said
 
@@ -50,9 +56,9 @@ def pending(folder: Path) -> list[Question]:
         gate.close()
 
 
-def answer(folder: Path, values: Mapping[str, object] | None = None) -> None:
+def answer(folder: Path, values: Mapping[str, object] | None = None, rules: Path = BANK_RULES) -> None:
     """Answer the only open question; without values, confirm what it lists."""
-    gate = create_preflight(storage=folder / "records.db")
+    gate = create_preflight(storage=folder / "records.db", rules=rules)
     try:
         (question,) = gate.pending()
         given = values or {item.id: True for item in question.items}
@@ -160,7 +166,7 @@ async def test_what_can_be_undone_runs_as_soon_as_everything_is_known(tmp_path: 
     async with connected(command, able=ABLE) as wire:
         asked = await wire.call("write", {"line": "hello"})
         assert "Nobody attends this run" in said(asked)
-        answer(tmp_path, {"restatement": 'write "hello" now'})
+        answer(tmp_path, {"restatement": 'write "hello" now'}, HERE / "everything.yaml")
         ran = await wire.call("write", {"line": "hello"})
     assert said(ran) == '{"line": "hello"}'
     assert len([entry for entry in logged(tmp_path / "log") if entry[0] == "write"]) == 1
@@ -211,3 +217,29 @@ async def test_a_question_that_is_kept_shows_no_candidate(tmp_path: Path) -> Non
     (question,) = pending(tmp_path)
     shown: dict[str, Any] = public_question(question)
     assert "9988776655" not in str(shown)
+
+
+def attach_another(folder: Path) -> None:
+    """Have another run ask the same as the only open question."""
+    storage: Any = open_storage(folder / "records.db")
+    try:
+        (question,) = storage.open_questions(None, iso(time.time()))
+        folds = [fold for (fold,) in storage._read("SELECT fold FROM attachment", {})]
+        other = replace(question, question_id="other", call_id="other", decision_id="other")
+        assert storage.ask_once(other, folds, question.created_at) == question
+    finally:
+        storage.close()
+
+
+async def test_the_page_says_for_how_many_runs_it_is_answered(tmp_path: Path) -> None:
+    command = proxy(tmp_path / "records.db", HERE / "everything.yaml", everything(tmp_path / "log"), ALONE)
+    async with connected(command, able=ABLE, answer=nothing) as wire:
+        found = LINK.search(said(await wire.call("write", {"line": "hello"})))
+        assert found is not None
+        attach_another(tmp_path)
+        browser = Browser()
+        await anyio.to_thread.run_sync(browser.get, found[0])
+        await anyio.to_thread.run_sync(browser.post, {"code": code(tmp_path)})
+        assert "the answer goes to 2 runs that ask the same" in browser.html
+        await anyio.to_thread.run_sync(browser.post, {"said": 'write "hello" now'})
+        assert said(await wire.call("write", {"line": "hello"})) == '{"line": "hello"}'

@@ -16,8 +16,9 @@ from preflight.replaying import replay
 from preflight.results import Accepted, Executed
 from preflight.rules import RuleSet
 from preflight.testing import FakeClock, MemoryStorage
+from tests.unit.deferral import runs
 from tests.unit.gates import TOOL, gate, request
-from tests.unit.ruled import ruled, rules_of, write
+from tests.unit.ruled import Bank, ruled, rules_of, write
 from tests.unit.rules.samples import load, only_fault, transfer
 
 ALONE = {"unattended": True}
@@ -200,21 +201,29 @@ def test_asking_for_a_confirmation_ends_as_often_as_rules_say(tmp_path: Path) ->
     assert checked.record.gate.kind == "value_exhausted"
 
 
+def test_what_was_held_is_tried_again_when_it_is_sent_again(tmp_path: Path) -> None:
+    bank = Bank(balance={"won": 499, "open": True})
+    enough = {"id": "enough", "expression": "measured.balance.won >= args.amount"}
+    preflight = ruled(tmp_path, {"unattended": "run", "conditions": [enough]}, bank)
+    assert isinstance(preflight.check(request(**ALONE)), Held)
+    assert isinstance(preflight.check(request(**ALONE)), Held)
+    bank.results["balance"] = {"won": 500, "open": True}
+    assert isinstance(preflight.check(request(**ALONE)), Executable)
+
+
 # it is kept, shown and repeated
 
 
 def test_a_run_that_is_deferred_fires_unattended(tmp_path: Path) -> None:
     # otherwise scheduling would be a way around the rules
-    from tests.unit.deferral.runs import DAY, Bank
-
-    bank = Bank(tmp_path)
+    bank = runs.Bank(tmp_path)
     name = bank.defer(unattended=True)
     assert bank.store.get(name).record.unattended
-    assert bank.at(DAY) == [("held", "unknown_at_trigger", None)]
+    assert bank.at(runs.DAY) == [("held", "unknown_at_trigger", None)]
     (question,) = bank.gate.pending()
     assert question.items[0].shown == {"amount": 100, "to": "Bob"}
     bank.gate.answer(question.question_id, {question.items[0].id: True}, person="u1")
-    assert bank.at(DAY + 60) == [("fired", None, "executed")]
+    assert bank.at(runs.DAY + 60) == [("fired", None, "executed")]
     assert bank.row(name).state == "done"
 
 

@@ -167,7 +167,7 @@ class Gating:
         return Ready(checked, proposed) if isinstance(checked, Executable) else texts.blocked(checked)
 
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed | Object:
-        base = _digest([self._who.session, listed.server.name, listed.name, arguments])
+        base = _digest([self._who.session, self._who.user, listed.server.name, listed.name, arguments])
         join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
         segments, call_id, ended = await anyio.to_thread.run_sync(self._looked_up, join, base)
         words = _digest([[s.text, s.trust, s.request] for s in segments])
