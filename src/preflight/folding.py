@@ -1,4 +1,4 @@
-"""Runs that nobody attends and that ask the same share one question, so that a person is asked once (decision 0125).
+"""Runs that nobody attends and that ask the same share one question, so that a person is asked once (R-96).
 
 Theory of operation
 -------------------
@@ -56,7 +56,7 @@ def folds_of(request: Request, decision: Decision, question: Question) -> tuple[
 
 
 def _may_share(request: Request, question: Question, *, fired: bool) -> bool:
-    """Whether one answer may serve several runs."""
+    """Whether one answer may serve several runs (decision 0125)."""
     if question.kind == "restatement":
         return False  # R-27: said again, each run may come to something else
     reversible = request.rules.effect == "reversible"

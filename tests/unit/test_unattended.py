@@ -103,6 +103,30 @@ def test_attended_and_unattended_runs_are_different_requests() -> None:
     assert request_digest(plain) == request_digest(said) != request_digest(alone)
 
 
+OUTCOMES = {"execute": 0, "ask_user": 1, "hold": 2}
+
+
+@pytest.mark.parametrize("effect", ["reversible", "irreversible"])
+@pytest.mark.parametrize("word", [None, "run", "park", "hold"])
+@pytest.mark.parametrize("balance", [{"won": 500}, {"won": 1}, {}])
+@pytest.mark.parametrize("claims", [{"amount": 500, "to": "bob"}, {"to": "bob"}, {"amount": 500, "to": "eve"}, {}])
+@pytest.mark.parametrize("said", [{}, {"user_checklist": [{"id": "sure"}]}, {"tool_attempt": 2}])
+def test_nothing_runs_unattended_that_would_not_run_attended(
+    tmp_path: Path, effect: str, word: str | None, balance: Any, claims: Any, said: Any
+) -> None:
+    # and nothing is asked that would be held
+    rules = {"effect": effect, "conditions": [{"id": "enough", "expression": "measured.balance.won >= args.amount"}]}
+    rules |= {} if word is None else {"unattended": word}
+    preflight = ruled(tmp_path, rules, Bank(balance=balance))
+    given = {"claims": claims, **said}
+    attended = preflight.check(request(**given, call_id="a"))
+    alone = preflight.check(request(**given, **ALONE, call_id="b"))
+    assert OUTCOMES[alone.decision] >= OUTCOMES[attended.decision]
+    if isinstance(alone, Executable):
+        assert (word or {"reversible": "run"}.get(effect)) == "run"
+        assert alone.record.call_arguments == attended.record.call_arguments
+
+
 # a person confirms exactly the call
 
 

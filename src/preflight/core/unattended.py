@@ -20,7 +20,7 @@ HIDDEN = "nobody attends the run, and a secret value of the call cannot be shown
 
 
 def bounded(found: Findings, request: Request, *, clear: bool) -> Findings:
-    """Return what was found, and what stands against a call that nobody attends.
+    """Return what was found, and what stands against a call that nobody attends (R-95).
 
     `clear` says that the call would run: only then is it known what a person would confirm.
     """

@@ -44,7 +44,7 @@ def waiting(asking: Asking, where: str, why: str = "") -> Object:
 
 
 def parked(asking: Asking, where: str) -> Object:
-    """Tell that a question is kept for a person, and that nobody is waited for."""
+    """Tell that a question is kept for a person, and that nobody is waited for (R-95)."""
     question = asking.question
     lines = [
         f"Nothing was called: {visible(question.message)}",
