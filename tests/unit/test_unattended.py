@@ -87,8 +87,9 @@ def test_a_call_that_never_runs_unattended_asks_nothing(tmp_path: Path) -> None:
     checked = check(tmp_path, {"unattended": "hold"}, {**ALONE, "claims": {"to": "bob"}})
     assert isinstance(checked, Held)
     assert [(c.id, c.declared_by, c.note) for c in checked.record.gate.unmet] == [
-        ("attended", "organisation", "nobody attends the run")
+        ("preflight:attended", "organisation", "nobody attends the run")
     ]
+    assert checked.record.reason.startswith("nobody attends the run")
 
 
 @pytest.mark.parametrize("odd", [1, "true", "yes", {}, [True]])
@@ -138,6 +139,7 @@ def test_a_parked_call_shows_all_that_would_be_sent_and_runs_once_confirmed(tmp_
     assert (checked.question.kind, checked.question.slots) == ("confirmation", ())
     assert item.shown == {"amount": 500, "to": "bob"}
     assert "bank/transfer" in item.description
+    assert checked.record.reason == "nobody attends the run, and a person is to confirm the call first"
     confirmed = preflight.answer(checked.question.question_id, {item.id: True}, person="u1")
     assert isinstance(confirmed, Executable)
     assert confirmed.record.unattended

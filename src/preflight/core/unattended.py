@@ -7,11 +7,12 @@ import msgspec
 from preflight.core.schema import Walked
 from preflight.core.verdict import Findings
 from preflight.model.condition import ConditionState
+from preflight.model.decision import UnknownCondition
 from preflight.model.json_value import confirmation_id, thaw
 from preflight.model.request import Request
 from preflight.model.rules import ToolRules
 
-ATTENDED = "attended"
+ATTENDED = "preflight:attended"
 """The id of the condition that a call does not meet which never runs unattended."""
 CALL = "unattended"
 """The name under which a person confirms a whole call; its id ends in the digest of the call (R-57)."""
@@ -51,7 +52,7 @@ def _confirmation(found: Findings, request: Request) -> ConditionState:
     )  # fmt: skip
 
 
-def confirms_a_call(condition: ConditionState) -> bool:
+def confirms_a_call(condition: ConditionState | UnknownCondition) -> bool:
     """Whether a condition is that a person confirms a whole call; one that approves a value names its slot."""
     return condition.slot is None and condition.id.startswith(f"confirm/{CALL}/")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from preflight.core.unattended import ATTENDED, confirms_a_call
 from preflight.model.decision import Gate
 
 _ASK_INTENT = "Please say what should be done, and when: now, at a set time, or once something happens."
@@ -10,6 +11,7 @@ DONE_NOW = "it is to be done now, as the user answered"
 TIME_IS_A_VALUE = "it is to be done now: the time that the words name is a value of the call"
 """The notices of runs whose words sound like later."""
 
+TO_CONFIRM = "nobody attends the run, and a person is to confirm the call first"
 _REASONS = {
     "checklist_unidentified": "an item of the user checklist has no id of its own",
     "intent_undetermined": "it is not settled what should be done, or when",
@@ -48,9 +50,9 @@ def reason_of(gate: Gate | None, execution_decision: str) -> str:
 
 
 def _open_points(gate: Gate) -> list[str]:
-    points = [f"condition `{c.id}` does not hold" for c in gate.unmet]
+    points = [str(c.note) if c.id == ATTENDED else f"condition `{c.id}` does not hold" for c in gate.unmet]
     points += [f"`{f.name}` is unknown" for f in gate.unknown_fields or ()]
-    points += [f"condition `{c.id}` is unknown" for c in gate.unknown_conditions]
+    points += [TO_CONFIRM if confirms_a_call(c) else f"condition `{c.id}` is unknown" for c in gate.unknown_conditions]
     points += [f"`{b.at or 'the call'}`: {b.kind.replace('_', ' ')}" for b in gate.branches]
     points += [f"checklist item `{i.id}` is not verified" for i in gate.unverified_checklist or ()]
     return points

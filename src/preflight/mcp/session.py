@@ -123,8 +123,8 @@ class GatedSession:
         self._scope = scope
         self._words = words
         self._join = dict(join)
-        self._ask = None if unattended else ask
         self._request = {**request, "unattended": True} if unattended else dict(request)
+        self._ask = None if self._request.get("unattended") is True else ask
         self._calls = CallIds(preflight.storage)
         self._turns = Turns()
 
