@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-
 
 def own_version() -> str:
     """Return the version that is installed; a bare source tree has none."""
@@ -12,7 +10,9 @@ def own_version() -> str:
 
 def installed(distribution: str) -> str | None:
     """Return a distribution's version, or None where it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
+        return version(distribution)
+    except PackageNotFoundError:
         return None

@@ -10,35 +10,15 @@ from typing import Annotated
 
 import typer
 
-from preflight.cli import (
-    answering,
-    auditing,
-    checking,
-    deferring,
-    doctoring,
-    executing,
-    grounding,
-    hosting,
-    keys,
-    meanings,
-    playing,
-    proxying,
-    recovering,
-    retaining,
-    ruling,
-    tools,
-    vectors,
-    working,
-)
 from preflight.cli.about import own_version
 from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
+from preflight.cli.commands import Commands
 from preflight.cli.opening import RULES
 from preflight.errors import CallerError, PreflightError, StorageError
-from preflight.render.visible import visible
-from preflight.rules.faults import RulesError
 
 app = typer.Typer(
     name="preflight",
+    cls=Commands,
     help="Decide, record and execute an agent's tool call only when every value, condition and intent is confirmed.",
     epilog="Records lie in ~/.local/state/preflight/records.db, unless --db or PREFLIGHT_DB names another file.",
     no_args_is_help=True,
@@ -46,11 +26,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (
-    checking, executing, deferring, working, recovering, answering, auditing, retaining, keys, meanings, ruling,
-    grounding, tools, vectors, playing, hosting, proxying, doctoring,
-):  # fmt: skip
-    group.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -79,10 +54,8 @@ def run(arguments: Sequence[str] | None = None) -> None:
         app(args=None if arguments is None else list(arguments), prog_name="preflight")
     except StorageError as fault:
         _fail(fault, STORAGE)
-    except RulesError as fault:
-        _fail(fault, USAGE, *map(str, fault.faults))
     except CallerError as fault:
-        _fail(fault, USAGE)
+        _fail(fault, USAGE, *map(str, getattr(fault, "faults", ())))  # of rules, each fault on its own line
     except PreflightError as fault:
         _fail(fault, ERROR)
     except KeyboardInterrupt:
@@ -106,4 +79,6 @@ def _fail(fault: Exception, code: int, *texts: str) -> None:
 
 
 def _say(text: str) -> None:
+    from preflight.render.visible import visible
+
     print(f"error: {visible(text)}", file=sys.stderr)  # noqa: T201  what a failure prints

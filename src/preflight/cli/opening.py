@@ -6,16 +6,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from preflight.api import Preflight, create_preflight
-from preflight.deferral.connections import ServerFile
 from preflight.errors import InvalidInput, StorageError
-from preflight.model.request import Scope
-from preflight.services.measuring import ReadTool
-from preflight.storage import open_storage
+
+if TYPE_CHECKING:
+    from preflight import Preflight
+    from preflight.model.request import Scope
+    from preflight.services.measuring import ReadTool
 
 RULES = "PREFLIGHT_RULES"
 """The environment variable that names the rules: a file or folder. `preflight --rules` sets it."""
@@ -66,6 +66,8 @@ def reached(connections: str | None) -> Iterator[ReadTool | None]:
     if connections is None:
         yield None
         return
+    from preflight.deferral.connections import ServerFile
+
     with ServerFile(connections) as servers:
         yield servers.read
 
@@ -83,6 +85,9 @@ def opened_to_read(db: str | None, read_tool: ReadTool | None = None) -> Iterato
 
 @contextmanager
 def _gate(path: str, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
+    from preflight import create_preflight
+    from preflight.storage import open_storage
+
     storage = open_storage(path)
     try:
         rules = os.environ.get(RULES) or None
@@ -100,4 +105,6 @@ def _make_folder(folder: Path) -> None:
 
 def scope_of(tenant: str, conversation: str) -> Scope:
     """Return the scope that options name."""
+    from preflight.model.request import Scope
+
     return Scope(tenant, conversation)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import os
 import secrets
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -85,15 +88,16 @@ def proxy(
     """
     if rules:
         os.environ[RULES] = rules
-    configs = _configs(command, url, servers, name)
-    from preflight.hosts.words import StoredWords
+    with _nothing_collected():
+        configs = _configs(command, url, servers, name)
+        from preflight.hosts.words import StoredWords
 
-    try:
-        from preflight.mcp.gating import Who
-        from preflight.mcp.serving import Assembled, Setting, run
-    except ImportError as absent:
-        told = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[proxy]'"
-        raise ConstructionError(told) from absent
+        try:
+            from preflight.mcp.gating import Who
+            from preflight.mcp.serving import Assembled, Setting, run
+        except ImportError as absent:
+            extra = "pip install 'execution-state-preflight[proxy]'"
+            raise ConstructionError(f"`{absent.name}` is not installed; install the extra: {extra}") from absent
     with opened(db) as gate:
         setting = Setting(
             servers=configs,
@@ -127,6 +131,17 @@ def pair(db: Db = None) -> None:
     require_person("terminal")
     with opened(db) as gate:
         typer.echo(Pairing.of(gate.storage).code())
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Import without looking for garbage: what is made stays, thousands of classes, and no call waits for it later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _listening(http: str) -> tuple[socket.socket, str]:

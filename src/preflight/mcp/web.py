@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import uvicorn
 
 from preflight.api import AsyncPreflight
 from preflight.errors import InvalidInput
-from preflight.mcp.page import AnswerPage, where
 from preflight.mcp.pairing import Pairing
 from preflight.model.question import Question
+
+if TYPE_CHECKING:
+    from preflight.mcp.page import AnswerPage
 
 LOOPBACK = "127.0.0.1"
 
@@ -85,6 +87,8 @@ class ServedPage:
 
     def where(self, question: Question) -> str:
         """Say where a person answers: the link in it opens only in a browser that was paired."""
+        from preflight.mcp.page import where  # noqa: PLC0415  its libraries are loaded with the first question
+
         self._made()
         return where(question, self._base)
 
@@ -99,6 +103,8 @@ class ServedPage:
 
     def _made(self) -> AnswerPage:
         if self._page is None:
+            from preflight.mcp.page import AnswerPage  # noqa: PLC0415  same
+
             self._page = AnswerPage(self._gate, Pairing.of(self._gate.storage), self._told)
             self._needed.set()
         return self._page
