@@ -61,19 +61,25 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
 def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:
     choices = {state.name: state.choices for state in record.states}
     notes = {field.name: field.note for field in gate.unknown_fields or () if field.route == "ask_user"}
+    known = [state.name for state in record.states if state.status == "known"]
     spare: set[str] = set()
     for branch in gate.branches:  # R-35: any of the alternatives may be answered, and any be given up
         notes |= {name: None for option in branch.branch_options for name in option if name not in notes}
         spare |= {
             n for n in notes if any(n in o for o in branch.branch_options) and n not in _common(branch.branch_options)
         }
-    return tuple(
-        _asked_slot(
-            slots[name], note or (ALTERNATIVE if name in spare else None), choices.get(name, ()), spare=name in spare
-        )
-        for name, note in notes.items()
-        if name in slots
-    )
+    asked = []
+    for name, note in notes.items():
+        if name in slots:
+            given = note or (ALTERNATIVE if name in spare else None)
+            none = name in spare or _is_deniable(slots[name].element, known)
+            asked.append(_asked_slot(slots[name], given, choices.get(name, ()), spare=none))
+    return tuple(asked)
+
+
+def _is_deniable(element: str | None, known: list[str]) -> bool:
+    """Whether the user may say that there is no such element: the model alone proposed it, all of it (R-46)."""
+    return element is not None and not any(name == element or name.startswith(f"{element}/") for name in known)
 
 
 def _common(options: tuple[tuple[str, ...], ...]) -> set[str]:
@@ -210,6 +216,10 @@ def _checked(question: Question, given: Mapping[str, object], *, person: str, ch
             f"`{storable(stray[0])}` was not asked; asked are {', '.join(f'`{n}`' for n in (*slots, *sorted(items)))}"
         )
         raise AnswerRefused(message)
+    for slot in question.slots:
+        if slot.confirm in given and given.get(slot.name, UNSET) is None:
+            message = f"`{storable(slot.name)}` is approved, and there is said to be none; keep one"
+            raise AnswerRefused(message)
     return Answer(
         question_id=question.question_id,
         person=person,

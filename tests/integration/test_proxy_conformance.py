@@ -1,4 +1,4 @@
-"""The protocol's own conformance tests, against a server alone and with the proxy in front: the results are the same."""
+"""The protocol's own conformance tests, against a server alone and with the proxy in front: the same results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def with_token(url: str) -> AsyncIterator[str]:
     """Yield an address that leads to `url` with the token, which the conformance tests cannot be given."""
     there = url.split("/")[2]
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
-        here = f"127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+        here = f"127.0.0.1:{listener.extra(SocketAttribute.local_port)}"  # noqa: S610  no database is near
 
         async def forward(client: SocketStream) -> None:
             head = b""
@@ -169,7 +169,7 @@ async def test_a_proxy_is_as_good_a_client_as_the_one_in_front(
         words = ["client", "--command", " ".join(command), "--scenario", scenario, "--output-dir", str(folder)]
         with anyio.fail_after(SECONDS):
             await anyio.run_process([*program, *words], check=False)
-        (path,) = list(folder.glob("**/checks.json"))  # noqa: ASYNC240  nothing else runs meanwhile
+        (path,) = list(folder.glob("**/checks.json"))
         checks = [check for check in json.loads(path.read_text(encoding="utf-8")) if check["status"] != "INFO"]
         assert all(check["status"] != "FAILURE" for check in checks), checks
         found.append({check["id"] for check in checks})

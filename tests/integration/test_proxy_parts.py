@@ -105,6 +105,21 @@ def test_fields_of_a_page_take_every_kind() -> None:
         answers_in(asked, {"s2": "five"})
 
 
+def test_text_to_be_approved_can_be_said_to_be_none_where_there_may_be_none() -> None:
+    asked = question(AskedSlot("note", {"type": "string"}, nullable=True, shown="hi", confirm="confirm/note"))
+    form = form_of(asked)
+    assert form is not None
+    assert list(form["properties"]) == ["note", "confirm/note", "note (there is none)"]
+    assert form["required"] == []
+    assert answers_of(asked, {"note (there is none)": True}) == {"note": None}
+    (field,) = fields_of(asked, {})
+    assert [name for name, _ in field.ticks] == ["c0", "n0"]
+    assert answers_in(asked, {"n0": "true"}) == {"note": None}
+    assert answers_in(asked, {"c0": "true"}) == {"confirm/note": True}
+    assert answers_in(asked, {"c0": "true", "n0": "true"}) == {"note": None, "confirm/note": True}  # refused later
+    assert answers_in(asked, {"s0": "other", "c0": "true"}) == {"note": "other"}
+
+
 def test_fields_of_a_private_question_are_never_filled_in_again() -> None:
     (field,) = fields_of(question(AskedSlot("key", {"type": "string"}), private=True), {"s0": "typed before"})
     assert (field.kind, field.typed) == ("password", "")

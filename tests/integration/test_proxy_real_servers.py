@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
 import pytest
 
+from tests.integration.browser import Browser, Form
+from tests.integration.test_proxy_words import SESSION, say
 from tests.integration.upstreams.real import command_of
 from tests.integration.wire import Message, Wire, connected, proxy, said
 
@@ -51,6 +57,16 @@ def repository(folder: Path) -> list[str]:
         (path / "a.txt").write_text("a\n", encoding="utf-8")
         subprocess.run(["git", "-C", str(path), "add", "a.txt"], check=True)
     return []
+
+
+BOB = {"name": "Bob", "entityType": "person", "observations": ["likes tea"]}
+EVE = {"name": "Eve", "entityType": "spy", "observations": ["knows the code"]}
+
+
+def remembered(folder: Path) -> list[Any]:
+    path = folder / "memory.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [{key: value for key, value in json.loads(line).items() if key != "type"} for line in lines]
 
 
 IDENTITY = ["-c", "user.email=a@example.com", "-c", "user.name=a"]
@@ -110,8 +126,13 @@ SERVERS: dict[str, Server] = {
         'write "hello" to "FOLDER/files/new.txt" now',
         written=lambda folder: (folder / "files" / "new.txt").read_text(encoding="utf-8") == "hello",
     ),
-    "memory": Server(nothing, [("read_graph", {}), ("search_nodes", {"query": "x"}), ("open_nodes", {"names": ["a"]})],
-                     [("resources/list", {})]),
+    "memory": Server(
+        nothing, [("read_graph", {}), ("search_nodes", {"query": "x"}), ("open_nodes", {"names": ["a"]})],
+        [("resources/list", {})],
+        ("create_entities", {"entities": [BOB]}),
+        'create the entity "Bob", entity type "person", observation "likes tea", now',
+        written=lambda folder: remembered(folder) == [BOB],
+    ),
     "git": Server(
         repository,
         [
@@ -161,7 +182,8 @@ async def exchanged(wire: Wire, server: Server, folder: Path) -> list[Any]:
     for method, params in server.others:
         found.append([method, await wire.request(method, params)])
     progress = [told["params"] for told in wire.told if told["method"] == "notifications/progress"]
-    return [*found, progress, [asked["method"] for asked in wire.asked]]
+    asked = [message["method"] for message in wire.asked]
+    return [*found, progress, [method for method in asked if method != "roots/list"]]  # asked for on a timer
 
 
 def rules_for(name: str, server: Server, tools: list[str], folder: Path) -> Path:
@@ -210,9 +232,64 @@ async def test_what_writes_asks_is_answered_and_runs_once(name: str, era: str, t
         return {"action": "accept", "content": {"restatement": words}}
 
     proxied = proxy(tmp_path / "records.db", rules, command, name=name)
-    async with connected(proxied, able={"elicitation": {}}, answer=say, era=era) as wire:
+    environment = {"MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")}
+    async with connected(proxied, able={"elicitation": {}}, answer=say, era=era, environment=environment) as wire:
         tool, arguments = server.write
         response = await wire.call(tool, placed(arguments, tmp_path))
     assert not response["result"].get("isError"), said(response)
     assert len(asked) == 1
     assert server.written(tmp_path)
+
+
+@asynccontextmanager
+async def remembering(folder: Path, **more: Any) -> AsyncIterator[Wire]:
+    """Yield a client of the memory server behind the proxy, after the user asked for one entity of a name."""
+    server = SERVERS["memory"]
+    command = command_of("memory")
+    rules = rules_for("memory", server, await names_of(command), folder)
+    say(folder, 'create the entity "Bob" now')
+    environment = {
+        "MEMORY_FILE_PATH": str(folder / "memory.jsonl"), "PREFLIGHT_WORDS": str(folder / "words.db"),
+        "CLAUDE_CODE_SESSION_ID": SESSION,
+    }  # fmt: skip
+    proxied = proxy(folder / "records.db", rules, command, name="memory")
+    async with connected(proxied, environment=environment, **more) as wire:
+        yield wire
+
+
+ASKED = ["entities/0/entityType", "entities/0/observations", *(f"entities/1/{name}" for name in EVE)]
+
+
+async def test_entities_that_only_the_model_named_are_answered_on_the_page(tmp_path: Path) -> None:
+    browser = Browser()
+
+    async def fill_in(_method: str, params: Message) -> Message:
+        await anyio.to_thread.run_sync(browser.get, params["url"])
+        assert [name for name in Form(browser.html).names if name[0] == "s"] == [f"s{n}" for n in range(len(ASKED))]
+        typed = {"s0": "person", "s1": '["likes tea"]', "n2": "true"}
+        await anyio.to_thread.run_sync(browser.post, typed)
+        return {"action": "accept"}
+
+    async with remembering(tmp_path, able={"elicitation": {"url": {}}}, answer=fill_in) as wire:
+        response = await wire.call("create_entities", {"entities": [BOB, EVE]})
+    assert not response["result"].get("isError"), said(response)
+    assert remembered(tmp_path) == [BOB]
+    assert response["result"]["_meta"]["preflight/changed"] == {"entities": [BOB]}
+
+
+async def test_entities_that_only_the_model_named_are_answered_at_a_terminal(tmp_path: Path) -> None:
+    async with remembering(tmp_path) as wire:
+        waiting = await wire.call("create_entities", {"entities": [BOB, EVE]})
+        question = waiting["result"]["_meta"]["preflight/question"]
+        assert all(f"`{name}`" in said(waiting) for name in ASKED)
+        words = ["entities/0/entityType=person", 'entities/0/observations:=["likes tea"]', "--none", ASKED[2]]
+        command = ["answer", question, *words, "--channel", "script", "--person", "joonho"]
+        environment = {**os.environ, "PREFLIGHT_CHANNELS": "script", "PREFLIGHT_DB": str(tmp_path / "records.db")}
+        environment["PREFLIGHT_RULES"] = str(tmp_path / "rules.yaml")
+        done = await anyio.run_process([sys.executable, "-m", "preflight", *command], env=environment, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        response = await wire.call("create_entities", {"entities": [BOB, EVE]})
+        assert not response["result"].get("isError"), said(response)
+        again = await wire.call("create_entities", {"entities": [BOB, EVE]})
+    assert remembered(tmp_path) == [BOB]
+    assert "preflight/decision" in again["result"]["_meta"]

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from preflight import AnswerRefused, Asking, Deferred, Executable, FieldRules, Held, Preflight, ToolRules
+from preflight import AnswerRefused, Asking, Deferred, Executable, FieldRules, Held, Preflight, ToolRules, inline
 from preflight.codec import encode
+from preflight.core.lookup import NEEDS_CONFIRMATION
+from preflight.model.evidence import NotGrounded
 from preflight.model.question import Question
 from preflight.results import Accepted
 from preflight.testing import FakeClock, MemoryStorage
@@ -353,6 +355,62 @@ def test_none_is_an_answer_for_what_may_be_left_out() -> None:
     done = made.answer(question.question_id, {"to": None}, person="u1")
     assert isinstance(done, Executable)
     assert done.record.call_arguments == {"amount": 500}
+
+
+# elements that only the model proposed
+
+ENTITY = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "kind": {"type": "string"}},
+    "required": ["name", "kind"],
+}
+ENTITIES = tool(entities={"type": "array", "items": ENTITY})
+BOTH = {"entities": [{"name": "bob", "kind": "person"}, {"name": "eve", "kind": "spy"}]}
+
+
+def test_an_element_that_only_the_model_proposed_is_left_out_when_there_is_none() -> None:
+    made = gate()
+    question = asked(made, claims=BOTH, tool=ENTITIES)
+    assert [(slot.name, slot.nullable) for slot in question.slots] == [
+        ("entities/0/kind", False),  # the user spoke of bob
+        ("entities/1/name", True),
+        ("entities/1/kind", True),
+    ]
+    given = {"entities/0/kind": "friend", "entities/1/name": None}
+    done = made.answer(question.question_id, given, person="u1")
+    assert isinstance(done, Executable)
+    assert done.record.call_arguments == {"entities": [{"name": "bob", "kind": "friend"}]}
+    assert [(each.name, each.reason) for each in done.record.dropped_claims] == [
+        ("entities/1", "the user said that there is none")
+    ]
+
+
+def test_what_is_not_denied_in_words_is_asked_for_again() -> None:
+    made = gate()
+    question = asked(made, claims=BOTH, tool=ENTITIES)
+    again = made.answer(question.question_id, {"entities/0/kind": "friend"}, person="u1")
+    assert isinstance(again, Asking)
+    assert [slot.name for slot in again.question.slots] == ["entities/1/name", "entities/1/kind"]
+
+
+def test_a_claimed_element_that_the_list_needs_takes_no_none() -> None:
+    made = gate()
+    needed = tool(entities={"type": "array", "items": ENTITY, "minItems": 2})
+    question = asked(made, claims=BOTH, tool=needed)
+    assert {slot.nullable for slot in question.slots} == {False}
+    with pytest.raises(AnswerRefused, match="`entities/1/name` cannot be left empty"):
+        made.answer(question.question_id, {"entities/1/name": None}, person="u1")
+
+
+def test_what_is_approved_cannot_be_none_as_well() -> None:
+    authored = inline(lambda slot, _: NotGrounded(NEEDS_CONFIRMATION) if slot.name == "entities/1/name" else None)
+    made = gate(extract_from_instruction=authored)
+    question = asked(made, claims=BOTH, tool=ENTITIES)
+    (slot,) = [slot for slot in question.slots if slot.name == "entities/1/name"]
+    assert slot.nullable
+    assert slot.confirm is not None
+    with pytest.raises(AnswerRefused, match="`entities/1/name` is approved, and there is said to be none"):
+        made.answer(question.question_id, {slot.name: None, slot.confirm: True}, person="u1")
 
 
 # among alternatives, R-35

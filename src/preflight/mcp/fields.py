@@ -62,7 +62,7 @@ def answers_in(question: Question, typed: Mapping[str, str]) -> dict[str, object
             answers[slot.name] = _read(slot, text)
         elif typed.get(f"n{number}") == "true" and slot.nullable:
             answers[slot.name] = None
-        elif typed.get(f"c{number}") == "true" and slot.confirm is not None:
+        if not text and typed.get(f"c{number}") == "true" and slot.confirm is not None:
             answers[slot.confirm] = True
     return answers | {item.id: True for number, item in enumerate(question.items) if typed.get(f"i{number}") == "true"}
 
@@ -82,7 +82,7 @@ def _field(number: int, slot: AskedSlot, question: Question, typed: Mapping[str,
         made.shown = value_text(slot.shown)
         made.lines.append("it would be what stands here; another text replaces it")
         made.ticks.append((f"c{number}", "I approve it as it stands here"))
-    elif slot.nullable:
+    if slot.nullable:
         made.ticks.append((f"n{number}", "There is none"))
     made.options = [(_shown(member), visible(_shown(member))) for member in _members(schema)]
     if not question.private:

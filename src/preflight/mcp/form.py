@@ -44,9 +44,9 @@ def form_of(question: Question) -> Object | None:
         properties[slot.name] = field
         if slot.confirm is not None:
             properties[slot.confirm] = _approval(f"approve `{visible(slot.name)}` as shown", value_text(slot.shown))
-        elif slot.nullable:
+        if slot.nullable:
             properties[slot.name + _NONE] = {"type": "boolean", "title": f"{visible(slot.name)}: there is none"}
-        else:
+        if slot.confirm is None and not slot.nullable:
             required.append(slot.name)
     for item in question.items:
         properties[item.id] = _item(item)

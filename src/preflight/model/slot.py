@@ -29,6 +29,8 @@ class Slot(msgspec.Struct, frozen=True, gc=False):
     `name` is the property's name at the root and its JSON Pointer without the leading slash below it
     (`recipient/iban`, `items/0/sku`, R-33); `path` is the same as keys and indexes. `schema` is the
     effective JSON Schema of the value, its local references inlined. `claim` is what the model proposes, or UNSET.
+    `element` names the array's element that the value belongs to, where the model alone proposed that there is one:
+    the user may say that there is none (R-46).
     """
 
     name: str
@@ -37,6 +39,7 @@ class Slot(msgspec.Struct, frozen=True, gc=False):
     required: bool = True
     nullable: bool = False
     claim: object = UNSET
+    element: str | None = None
 
 
 class FieldState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

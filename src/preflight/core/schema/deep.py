@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import cast
 
+import msgspec
 from msgspec import UNSET
 
 from preflight.core.schema.found import Found, of_slot
@@ -13,10 +14,10 @@ from preflight.core.schema.members import Members
 from preflight.core.schema.node import Array, Node
 from preflight.core.schema.plan import Plan
 from preflight.core.schema.refusal import Refusal, refuse
-from preflight.core.schema.shape import ARRAYS, OBJECTS, Path, Shape, Walked
+from preflight.core.schema.shape import ARRAYS, NO_SUCH_ELEMENT, OBJECTS, Path, Shape, Walked
 from preflight.core.schema.view import View
 from preflight.model.pointer import name_of
-from preflight.model.slot import FieldState, Slot
+from preflight.model.slot import DroppedClaim, FieldState, Slot
 
 Walk = Generator[Slot, FieldState, Found]
 
@@ -47,6 +48,8 @@ class _Walker:
         self.visited = 0
         self.effort = 0
         self.unhinted: list[Node] = []
+        self.element: str | None = None
+        self.denied: set[str] = set()
 
     def place(self, raws: tuple[Raw, ...], path: Path, claim: object, *, required: bool) -> Walk:
         """Look up everything at `path`: one slot, or all slots below it."""
@@ -57,14 +60,19 @@ class _Walker:
         hint = self.shape.offered(path)
         hint = claim if hint is UNSET else hint
         if isinstance(hint, ARRAYS) and hint and node.array is not None:
-            return (yield from self._elements(node.array, path, claim, len(hint)))
+            return (yield from self._elements(node.array, path, claim, len(hint), proposed=hint is claim))
         if node.view is not None and (isinstance(hint, OBJECTS) or (required and node.asks_members(hint))):
             return (yield from self._object(node, node.view, path, claim, hint, required=required))
         return (yield from self._slot(node, path, claim, required=required))
 
     def _slot(self, node: Node, path: Path, claim: object, *, required: bool) -> Walk:
         slot = self.plan.slot(node, path, claim, required=required)
-        return of_slot(slot, (yield slot))
+        if self.element is not None:
+            slot = msgspec.structs.replace(slot, element=self.element)
+        state = yield slot
+        if self.element is not None and not state.settled and self.shape.offered(path) is None:
+            self.denied.add(slot.name)
+        return of_slot(slot, state)
 
     def _object(self, node: Node, view: View, path: Path, claim: object, hint: object, *, required: bool) -> Walk:
         found = yield from self.members(view, node, path, claim, hinted=isinstance(hint, OBJECTS))
@@ -97,20 +105,27 @@ class _Walker:
             self.unhinted.pop()
         return members.result()
 
-    def _elements(self, array: Array, path: Path, claim: object, length: int) -> Walk:
+    def _elements(self, array: Array, path: Path, claim: object, length: int, *, proposed: bool) -> Walk:
         claims = claim if isinstance(claim, ARRAYS) else []
-        result = Found(name_of(path), claim)
-        values: list[object] = []
-        loose: list[object] = []
+        spare = proposed and length > array.fewest  # R-46: what the model alone proposed, the user may deny
+        elements: list[Found] = []
+        outer = self.element
         for index in range(length):
             inner = claims[index] if index < len(claims) else UNSET
-            found = yield from self.place(array.element(index), (*path, index), inner, required=True)
-            result.absorb(found)
-            values.append(None if found.value is UNSET else found.value)
-            loose.append(found.loose)
-        result.value = UNSET if result.blocked else values
-        result.loose = UNSET if any(item is UNSET for item in loose) else loose
-        return result
+            self.element = name_of((*path, index)) if spare else outer
+            elements.append((yield from self.place(array.element(index), (*path, index), inner, required=True)))
+        self.element = outer
+        left = [found for found in elements if not (spare and self._is_denied(found))]
+        return _array(name_of(path), claim, elements, left if len(left) >= array.fewest else elements)
+
+    def _is_denied(self, element: Found) -> bool:
+        """Whether the user said that there is no such element: of what it needs there is none, and nothing is known."""
+        states = (*element.fields, *element.extra)
+        if any(state.status == "known" or state.lookup_failed for state in states):
+            return False
+        options = [option for branch in element.branches for option in branch.options]
+        needed = any(state.name in self.denied for state in element.fields)
+        return needed or (bool(options) and all(not self.denied.isdisjoint(option) for option in options))
 
     def _count(self, node: Node, path: Path) -> None:
         self.visited += 1
@@ -118,6 +133,22 @@ class _Walker:
             refuse(node.at, f"more than {self.plan.limits.slots} slots in one call")
         if len(path) > self.plan.limits.json_depth:
             refuse(node.at, f"a value nested deeper than {self.plan.limits.json_depth}")
+
+
+def _array(name: str, claim: object, elements: list[Found], left: list[Found]) -> Found:
+    """Put an array together of the elements that are `left`; the others are not sent."""
+    result = Found(name, claim)
+    kept = set(map(id, left))
+    for found in elements:
+        if id(found) in kept:
+            result.absorb(found)
+        elif found.claim is not UNSET:
+            result.dropped.append(DroppedClaim(found.name, found.claim, NO_SUCH_ELEMENT))
+    values = [None if found.value is UNSET else found.value for found in left]
+    loose = [found.loose for found in left]
+    result.value = UNSET if result.blocked else values
+    result.loose = UNSET if any(item is UNSET for item in loose) else loose
+    return result
 
 
 __all__ = ["walk_deep"]

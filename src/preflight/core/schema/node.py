@@ -61,10 +61,14 @@ class Node:
 
 
 class Array(msgspec.Struct, frozen=True, eq=False):
-    """The schemas of an array's elements, per schema that applies to the array: leading ones, then the rest."""
+    """The schemas of an array's elements, per schema that applies to the array: leading ones, then the rest.
+
+    `fewest` is how many elements every such schema wants.
+    """
 
     leading: tuple[tuple[Raw, ...], ...]
     rest: tuple[Raw, ...]
+    fewest: int = 0
 
     def element(self, index: int) -> tuple[Raw, ...]:
         """What applies to the element at `index`."""
@@ -127,7 +131,8 @@ class Nodes:
                 choices = [raw for raw in cast("list[Raw]", part.get(key, ())) if "array" in self.views.admits((raw,))]
                 parts.extend(self.views.parts(choices) if len(choices) == 1 else ())
         forms = [form for part in parts if (form := _form(part))]
-        return Array(tuple(head for head, _ in forms), tuple(rest for _, rest in forms))
+        fewest = max((int(cast("int", part.get("minItems", 0))) for part in parts), default=0)
+        return Array(tuple(head for head, _ in forms), tuple(rest for _, rest in forms), fewest)
 
     def union(self, branches: tuple[tuple[Raw, ...], ...]) -> tuple[Raw, ...]:
         """What fits any of several branches' schemas of one property, as schemas that apply together."""

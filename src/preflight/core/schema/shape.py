@@ -20,6 +20,7 @@ Policy = Literal["drop", "ask", "allow"]
 NOT_CONFIRMED = "not confirmed at any source"
 UNDECLARED = "not declared by the tool"
 NOT_CHOSEN = "belongs to an alternative or a case that does not apply"
+NO_SUCH_ELEMENT = "the user said that there is none"
 ALLOWED = "sent without confirmation, as the rules allow"
 
 
@@ -65,6 +66,7 @@ __all__ = [
     "ARRAYS",
     "NOT_CHOSEN",
     "NOT_CONFIRMED",
+    "NO_SUCH_ELEMENT",
     "OBJECTS",
     "UNDECLARED",
     "Path",

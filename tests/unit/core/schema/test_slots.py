@@ -8,8 +8,9 @@ import pytest
 from msgspec import UNSET
 
 from preflight.core.schema import Plan, compile_schema, walk
-from preflight.model.pointer import escape, name_of, unescape
-from preflight.model.slot import DroppedClaim, Slot
+from preflight.core.schema.shape import Path
+from preflight.model.pointer import escape, name_of, steps, unescape
+from preflight.model.slot import DroppedClaim, FieldState, Slot
 from tests.unit.core.schema.scripted import NULL, STRING, Script, drive, obj, plan_for, run
 
 ODD = [
@@ -253,6 +254,94 @@ def test_one_unknown_element_blocks_the_array() -> None:
     result = run(obj({"items": ITEMS}, ["items"]), {"items/1/sku": "2"}, claims)
     assert result.fields == {"items/0/sku": "unknown", "items/1/sku": "known"}
     assert result.walked.arguments == {}
+
+
+def denied(*names: str) -> dict[Path, object]:
+    """What the shape offers where the user said that there is none."""
+    return {steps("/" + name): None for name in names}
+
+
+TWO = {"items": [{"sku": "1", "note": "n"}, {"sku": "2"}]}
+
+
+def test_an_element_that_only_the_model_proposed_can_be_denied() -> None:
+    # R-46: what it needs does not exist, so there is no such element
+    result = run(obj({"items": ITEMS}, ["items"]), {"items/1/sku": "2"}, TWO, denied("items/0/sku"))
+    assert [(slot.name, slot.element) for slot in result.slots] == [
+        ("items/0/sku", "items/0"), ("items/0/note", "items/0"), ("items/1/sku", "items/1"),
+    ]  # fmt: skip
+    assert result.walked.arguments == {"items": [{"sku": "2"}]}
+    assert result.fields == {"items/1/sku": "known"}
+    assert result.dropped == {"items/0": "the user said that there is none"}
+    assert result.extra == {}
+
+
+def test_when_all_are_denied_the_list_is_empty() -> None:
+    result = run(obj({"items": ITEMS}, ["items"]), {}, TWO, denied("items/0/sku", "items/1/sku"))
+    assert result.walked.arguments == {"items": []}
+    assert result.fields == {}
+    assert [each.value for each in result.walked.dropped] == TWO["items"]
+
+
+def test_an_element_of_which_something_is_known_stays_open() -> None:
+    schema = obj({"items": {"type": "array", "items": obj({"a": STRING, "b": STRING}, ["a", "b"])}}, ["items"])
+    claims = {"items": [{"a": "1", "b": "2"}]}
+    result = run(schema, {"items/0/a": "1"}, claims, denied("items/0/b"))
+    assert result.fields == {"items/0/a": "known", "items/0/b": "unknown"}
+    assert result.walked.arguments == {}
+    unsaid = run(schema, {}, claims, denied("items/0/b"))
+    assert unsaid.walked.arguments == {"items": []}, "one part that does not exist is enough"
+
+
+def test_an_element_whose_lookup_failed_is_not_left_out() -> None:
+    schema = obj({"items": {"type": "array", "items": obj({"a": STRING, "b": STRING}, ["a", "b"])}}, ["items"])
+    walking = walk(plan_for(schema), Script({"items": [{"a": "1", "b": "2"}]}, denied("items/0/a")))
+    assert next(walking).name == "items/0/a"
+    assert walking.send(FieldState("items/0/a", "unknown", None, None, "")).name == "items/0/b"
+    with pytest.raises(StopIteration) as end:
+        walking.send(FieldState("items/0/b", "unknown", None, None, "", lookup_failed=True))
+    assert [state.name for state in end.value.value.fields] == ["items/0/a", "items/0/b"]
+
+
+def test_a_list_keeps_as_many_elements_as_it_needs() -> None:
+    schema = obj({"items": {**ITEMS, "minItems": 1}}, ["items"])
+    both = run(schema, {}, TWO, denied("items/0/sku", "items/1/sku"))
+    assert both.fields == {"items/0/sku": "unknown", "items/1/sku": "unknown"}
+    one = run(schema, {"items/1/sku": "2"}, TWO, denied("items/0/sku"))
+    assert one.walked.arguments == {"items": [{"sku": "2"}]}
+    needed = run(schema, {}, {"items": [{"sku": "1"}]}, denied("items/0/sku"))
+    assert [slot.element for slot in needed.slots] == [None]
+    assert needed.fields == {"items/0/sku": "unknown"}
+
+
+def test_an_element_that_a_setting_gives_is_not_denied_away() -> None:
+    offers = {("items",): [{"sku": None}], ("items", 0): {"sku": None}, ("items", 0, "sku"): None}
+    result = run(obj({"items": ITEMS}, ["items"]), {}, TWO, offers)
+    assert {slot.element for slot in result.slots} == {None}
+    assert result.fields == {"items/0/sku": "unknown"}
+
+
+def test_the_innermost_element_is_denied() -> None:
+    schema = obj({"rows": {"type": "array", "items": ITEMS}}, ["rows"])
+    claims = {"rows": [[{"sku": "1"}], [{"sku": "2"}]]}
+    result = run(schema, {"rows/1/0/sku": "2"}, claims, denied("rows/0/0/sku"))
+    assert [slot.element for slot in result.slots] == ["rows/0/0", "rows/1/0"]
+    assert result.walked.arguments == {"rows": [[], [{"sku": "2"}]]}
+    outer = obj({"rows": {"type": "array", "items": {**ITEMS, "minItems": 1}}}, ["rows"])
+    assert run(outer, {"rows/1/0/sku": "2"}, claims, denied("rows/0/0/sku")).walked.arguments == {
+        "rows": [[{"sku": "2"}]]
+    }, "the outer one, where the inner list needs its only element"
+
+
+def test_an_element_of_alternatives_is_denied_when_each_of_them_is() -> None:
+    either = {"type": "object", "oneOf": [obj({"a": STRING}, ["a"]), obj({"b": STRING}, ["b"])]}
+    schema = obj({"list": {"type": "array", "items": either}}, ["list"])
+    claims = {"list": [{"a": "1"}]}
+    one = run(schema, {}, claims, denied("list/0/a"))
+    assert one.walked.branches != ()
+    both = run(schema, {}, claims, denied("list/0/a", "list/0/b"))
+    assert both.walked.branches == ()
+    assert both.walked.arguments == {"list": []}
 
 
 @pytest.mark.parametrize(
