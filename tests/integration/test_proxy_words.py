@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from preflight.hosts.store import Said, Session, Store
 from tests.integration.test_proxy_asks import DECISION, RENT, WORDS, ledger, states
-from tests.integration.wire import BANK_RULES, Wire, bank, connected, proxy, said
+from tests.integration.wire import BANK_RULES, Message, Wire, bank, connected, everything, proxy, said
 
 SESSION = "the session of the test"
 
@@ -24,10 +26,10 @@ def say(folder: Path, text: str, trust: str = "user") -> None:
 
 
 @asynccontextmanager
-async def at_bank(folder: Path, era: str = "handshake") -> AsyncIterator[Wire]:
+async def at_bank(folder: Path, era: str = "handshake", *options: str, **more: Any) -> AsyncIterator[Wire]:
     environment = {"PREFLIGHT_WORDS": str(folder / "words.db"), "CLAUDE_CODE_SESSION_ID": SESSION}
-    command = proxy(folder / "records.db", BANK_RULES, bank(folder), name="bank")
-    async with connected(command, environment=environment, era=era) as wire:
+    command = proxy(folder / "records.db", BANK_RULES, bank(folder), *options, name="bank")
+    async with connected(command, environment=environment, era=era, **more) as wire:
         yield wire
 
 
@@ -71,6 +73,59 @@ async def test_the_same_words_pay_once_and_new_words_again(tmp_path: Path) -> No
     assert said(again).startswith("Not called again")
     assert again["result"]["isError"] is True
     assert first["result"]["_meta"][DECISION] != third["result"]["_meta"][DECISION]
+
+
+async def test_the_same_words_pay_once_even_after_a_restart(tmp_path: Path) -> None:
+    say(tmp_path, WORDS)
+    async with at_bank(tmp_path) as wire:
+        await wire.call("transfer", RENT)
+    async with at_bank(tmp_path) as wire:
+        again = await wire.call("transfer", RENT)
+        assert said(again).startswith("Not called again")
+        assert len(await ledger(wire)) == 1
+        say(tmp_path, f"please {WORDS}")
+        await wire.call("transfer", RENT)
+        assert len(await ledger(wire)) == 2
+    async with at_bank(tmp_path) as wire:
+        assert said(await wire.call("transfer", RENT)).startswith("Not called again")
+        assert len(await ledger(wire)) == 2
+
+
+async def test_words_with_a_secret_in_them_pay_once_too(tmp_path: Path) -> None:
+    write = {
+        "effect": "irreversible",
+        "intents": ["write"],
+        "changes": ["create"],
+        "fields": {"line": {"secret": True}},
+    }
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(json.dumps({"version": 1, "servers": {"everything": {"tools": {"write": write}}}}))
+    environment = {"PREFLIGHT_WORDS": str(tmp_path / "words.db"), "CLAUDE_CODE_SESSION_ID": SESSION}
+    command = proxy(tmp_path / "records.db", rules, everything(tmp_path / "log"))
+    say(tmp_path, 'write "swordfish" now')
+    async with connected(command, environment=environment) as wire:
+        assert said(await wire.call("write", {"line": "swordfish"})) == '{"line": "[secret]"}'
+    async with connected(command, environment=environment) as wire:
+        assert said(await wire.call("write", {"line": "swordfish"})).startswith("Not called again")
+        say(tmp_path, 'write "swordfish" again')
+        assert said(await wire.call("write", {"line": "swordfish"})) == '{"line": "[secret]"}'
+    assert b"swordfish" not in (tmp_path / "records.db").read_bytes()
+
+
+async def test_what_a_person_answered_is_none_of_the_words_that_pay_once(tmp_path: Path) -> None:
+    say(tmp_path, "please do the transfer")
+    answers = [{"restatement": WORDS}]
+
+    def answer(_method: str, _params: Message) -> Message:
+        return {"action": "accept", "content": answers.pop()}
+
+    more: dict[str, Any] = {"able": {"elicitation": {"form": {}}}, "answer": answer}
+    async with at_bank(tmp_path, "handshake", "--form-for", "irreversible", **more) as wire:
+        assert (await wire.call("transfer", RENT))["result"]["structuredContent"]["amount"] == 500_000
+    assert answers == []
+    async with at_bank(tmp_path, "handshake", "--form-for", "irreversible", **more) as wire:
+        assert said(await wire.call("transfer", RENT)).startswith("Not called again")
+        assert len(await ledger(wire)) == 1
 
 
 async def test_what_the_server_refuses_is_its_own_result(tmp_path: Path) -> None:

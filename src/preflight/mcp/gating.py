@@ -7,14 +7,15 @@ import json
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
+from msgspec import UNSET
 
 from preflight.api import AsyncPreflight, Preflight
-from preflight.errors import InvalidInput, ProviderError
+from preflight.errors import InvalidInput, ProviderError, VaultError
 from preflight.hosts.words import join_of
 from preflight.mcp import texts
 from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
@@ -26,7 +27,7 @@ from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, NOT_BEGUN, TIMED_OUT, Inbo
 from preflight.mcp.sealing import Sealing
 from preflight.mcp.turns import Turns
 from preflight.mcp.upstream import Progress
-from preflight.model.instruction import Segment
+from preflight.model.instruction import ANSWER, Segment
 from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
@@ -169,11 +170,10 @@ class Gating:
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed | Object:
         base = _digest([self._who.session, self._who.user, listed.server.name, listed.name, arguments])
         join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
-        segments, call_id, ended = await anyio.to_thread.run_sync(self._looked_up, join, base)
-        words = _digest([[s.text, s.trust, s.request] for s in segments])
         effect = self.effect(listed)
-        if ended is not None and segments and effect == "irreversible" and self._calls.words_of(base) == words:
-            return texts.again(ended)
+        segments, call_id, words, paid = await anyio.to_thread.run_sync(self._looked_up, join, base, effect)
+        if paid is not None:
+            return texts.again(paid)
         request = {
             **self._read_request(listed, arguments),
             "instruction": [_segment(segment) for segment in segments],
@@ -184,10 +184,33 @@ class Gating:
             request["zone"] = self._who.zone
         return Proposed(listed, arguments, request, effect, base, words)
 
-    def _looked_up(self, join: Mapping[str, str], base: str) -> tuple[tuple[Segment, ...], str, Record | None]:
-        """Return the user's words, which run of the call this is, and the run before, if it ended."""
+    def _looked_up(
+        self, join: Mapping[str, str], base: str, effect: Effect
+    ) -> tuple[tuple[Segment, ...], str, str, Record | None]:
+        """Return the user's words, which run of the call this is, the words' digest, and the run they paid for before.
+
+        Only what cannot be undone is paid for once.
+        """
         segments = self._words.segments(join)
-        return segments, *self._calls.current(Scope(self._who.tenant, self._who.session), base)
+        words = _words(segments)
+        call_id, ended = self._calls.current(Scope(self._who.tenant, self._who.session), base)
+        paid = ended is not None and segments and effect == "irreversible" and self._ran_on(ended, base, words)
+        return segments, call_id, words, ended if paid else None
+
+    def _ran_on(self, ended: Record, base: str, words: str) -> bool:
+        """Whether a run started on these words: its record says so, in whichever process it was (decision 0083).
+
+        Where records keep no words, this process remembers them. Words that cannot be read any more may be the same.
+        """
+        try:
+            record = self._gate.reveal(ended) if ended.sealed else ended
+        except VaultError:
+            return True
+        if record.instruction is UNSET:
+            return self._calls.words_of(base) == words
+        return words == _words(
+            segment for segment in record.instruction if not (segment.origin or "").startswith(ANSWER)
+        )
 
     async def _after_state(self, client: Inbound, proposed: Proposed, ends: float) -> Checked | None:
         """Take the answer that a modern client came back with; None where there is none, or it was given before."""
@@ -281,6 +304,10 @@ def _segment(segment: Segment) -> Mapping[str, object]:
     if segment.request is not None:
         shape["request"] = segment.request
     return shape
+
+
+def _words(segments: Iterable[Segment]) -> str:
+    return _digest([[s.text, s.trust, s.request] for s in segments])
 
 
 def _digest(value: object) -> str:
