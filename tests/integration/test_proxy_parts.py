@@ -12,6 +12,7 @@ import pytest
 from preflight.core.when import FORMS
 from preflight.errors import AnswerRefused, InvalidInput
 from preflight.mcp import eras
+from preflight.mcp.calls import CallIds
 from preflight.mcp.config import of_command, of_file
 from preflight.mcp.fields import answers_in, fields_of
 from preflight.mcp.form import answers_of, form_of
@@ -25,7 +26,8 @@ from preflight.mcp.texts import changes
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.model.request import Scope
 from preflight.model.sealed import MASK, Sealed
-from preflight.testing import sample_decision
+from preflight.storage.samples import HERE, sample_decision, sample_step
+from preflight.testing import MemoryStorage
 
 KINDS: dict[str, Any] = {
     "text": {"type": "string", "minLength": 2, "pattern": "^a", "format": "uuid", "default": "ab"},
@@ -268,3 +270,18 @@ def test_without_the_extra_a_session_says_what_to_install(module: str, package: 
     program = f"import sys; sys.modules['{package}'] = None; import preflight.mcp.{module}"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "install the extra: pip install 'execution-state-preflight[mcp]'" in ran.stderr.splitlines()[-1]
+
+
+def test_a_run_that_ended_here_is_not_looked_up_again() -> None:
+    storage = MemoryStorage()
+    calls = CallIds(storage)
+    ran = sample_step(sample_decision("d3", call_id="b.3"), "executed")
+    calls.ended("b", ran)
+    assert calls.current(HERE, "b") == ("b.4", ran)
+    storage.append(sample_decision("d4", call_id="b.4"))  # another process of this session decides the next one
+    assert calls.current(HERE, "b") == ("b.4", ran)
+    calls.ended("b", sample_step(sample_decision("d4", call_id="b.4"), "failed"))
+    assert calls.current(HERE, "b") == ("b.5", None)
+    calls.ended("b", sample_step(sample_decision("d9", call_id="b.9"), "in_doubt"))
+    calls.ended("b", sample_step(sample_decision("d9"), "executed"))
+    assert calls.current(HERE, "b") == ("b.5", None)

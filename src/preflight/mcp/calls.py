@@ -41,6 +41,13 @@ class CallIds:
         self._remember(self._begin, base, (number, ended))
         return call_id, ended
 
+    def ended(self, base: str, record: Record) -> None:
+        """Remember the last step of a run that was executed here: the next is looked for behind it."""
+        number = (record.call_id or "").rpartition(".")[2]
+        if record.execution_decision in _OVER and number.isdigit():
+            known = record if record.execution_decision != "failed" else None
+            self._remember(self._begin, base, (int(number) + 1, known))
+
     def runs(self, base: str, words: str) -> None:
         """Remember on which words a call is started."""
         self._remember(self._words, base, words)

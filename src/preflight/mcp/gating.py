@@ -269,6 +269,8 @@ class Gating:
         self._calls.runs(ready.proposed.base, ready.proposed.words)
         async with self._turns.at(ready.decision.record):
             execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
+        if isinstance(execution, Executed | Failed):
+            self._calls.ended(ready.proposed.base, execution.record)
         if raised and raised[0].code not in (CLOSED, TIMED_OUT):
             raise raised[0]
         match execution:
