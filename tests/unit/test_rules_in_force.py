@@ -10,6 +10,8 @@ import pytest
 from preflight import Asking, Executable, Held, Preflight, Tool
 from preflight.errors import AnswerRefused, CallerError, HookError
 from preflight.model.json_value import confirmation_id
+from preflight.render.changes import would_have_changed
+from preflight.render.styled import plain
 from preflight.rules import LiveRules
 from tests.unit.gates import TOOL, gate, request
 from tests.unit.ruled import MEASURES, Bank, condition, field, ruled, rules_of, write
@@ -191,6 +193,14 @@ def test_a_read_passes_without_intent_or_grounding(tmp_path: Path) -> None:
     checked = bank_gate.check(request(instruction=[], claims={"amount": 7, "to": "anyone"}))
     assert isinstance(checked, Executable)
     assert checked.record.call_arguments == {"amount": 7, "to": "anyone"}
+
+
+@pytest.mark.parametrize("effect", ["read", "reversible"])
+def test_a_tool_that_the_rules_forbid_is_held_before_anything_is_asked(tmp_path: Path, effect: str) -> None:
+    held = ruled(tmp_path, {"effect": effect, "forbidden": True}).check(request(claims={}))
+    assert isinstance(held, Held)
+    assert held.record.gate.kind == "tool_forbidden"
+    assert "rules that do not forbid the tool" in plain(would_have_changed([held.record])[0])
 
 
 def test_a_pinned_tool_that_changed_holds_until_the_rules_accept_it(tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ def _deciding(run: Run) -> Path:
     items = checklist.identified(request.user_checklist)
     if items is None:
         return run.checklist_unidentified()
+    if request.rules.forbidden:
+        return run.tool_forbidden()
     if request.rules.pin not in (None, request.tool.fingerprint):
         return run.tool_changed()
     if request.rules.effect == "read":

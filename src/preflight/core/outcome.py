@@ -121,6 +121,10 @@ class Run:
         """Hold: the tool is not the one that was accepted, until someone accepts the new one (R-68)."""
         return self._stopped("hold", Gate(kind="tool_changed", route="definition_repair"))
 
+    def tool_forbidden(self) -> Decision:
+        """Hold: the organisation refuses this tool, and nobody's answer changes that (R-7)."""
+        return self._stopped("hold", Gate(kind="tool_forbidden"))
+
     def read_passes(
         self, arguments: Mapping[str, object], left: tuple[DroppedClaim, ...], errors: tuple[str, ...]
     ) -> Decision:

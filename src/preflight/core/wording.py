@@ -25,6 +25,7 @@ _REASONS = {
     "payload_invalid": "the assembled arguments do not fit the tool's input schema",
     "value_exhausted": "a value was asked for as often as the rules allow",
     "tool_changed": "the tool is not the one that was accepted",
+    "tool_forbidden": "the rules forbid this tool",
     "request_invalid": "the request is malformed",
     "internal_error": "an unforeseen fault stopped the run",
 }

@@ -30,6 +30,7 @@ GateKind = Literal[
     "value_exhausted",
     "payload_invalid",
     "tool_changed",
+    "tool_forbidden",
     "request_invalid",
     "internal_error",
 ]

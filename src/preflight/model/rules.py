@@ -221,9 +221,11 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     `_meta["preflight/checklist"]` of its server add conditions (R-63). `pin` is the accepted fingerprint (R-68).
     `settle` names the measure that tells whether a call in doubt took effect: exactly true or exactly false (R-75).
     `unattended` is what it may do where nobody attends the run; None: what `unattended_by_effect` says.
+    A `forbidden` tool is held whatever anybody says (R-7).
     """
 
     effect: Effect = "irreversible"
+    forbidden: bool = False
     intents: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     fields: Mapping[str, FieldRules] = MappingProxyType({})

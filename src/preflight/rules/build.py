@@ -54,7 +54,7 @@ def tool(
     lifetime = section.get("decision_lifetime")
     given = {
         name: section.get(name)
-        for name in ("effect", "intents", "changes", "notices", "pin", "constants_are_known", "unattended")
+        for name in ("effect", "forbidden", "intents", "changes", "notices", "pin", "constants_are_known", "unattended")
     }
     rest: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     rest |= {} if asks is None else {"value_asks": asks}

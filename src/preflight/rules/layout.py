@@ -175,6 +175,7 @@ TOOL = Record(
     "a tool",
     _keys(
         ("effect", Choice(EFFECTS), "what a call does: irreversible when left out"),
+        ("forbidden", Flag(), "whether every call is held, whoever asks for it"),
         ("intents", ListOf(_NAME), "what users call it"),
         ("changes", ListOf(_NAME), "the changes of state it makes: create, update, delete, send, ..."),
         ("fields", MapOf(FIELD, "a field's name", empty_name=True), "rules by field; below the root: `recipient/iban`"),

@@ -143,6 +143,7 @@ def _pinned(before: object, after: object) -> str:
 
 _TOOL: dict[str, Check] = {
     "effect": _rising(EFFECTS),
+    "forbidden": _only(value=True),
     "intents": _within_if_any,
     "trust_labels": _only(value=True),
     "pin": _pinned,

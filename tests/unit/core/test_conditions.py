@@ -16,7 +16,7 @@ from preflight.limits import DEFAULT
 from preflight.model.condition import ConditionState
 from preflight.model.decision import Decision
 from preflight.model.json_value import confirmation_id
-from preflight.model.rules import NOTHING, UNLISTED, ConditionRule, LimitRule
+from preflight.model.rules import NOTHING, UNLISTED, ConditionRule, Effect, LimitRule
 from tests.unit.gates import HOOKS, SCHEMA, TOOL, request
 
 EXPRESSION = ConditionRule("c", "organisation", "expression", "args.amount < 9", "small", "too much", 30)
@@ -212,6 +212,15 @@ def test_a_tool_that_is_not_the_pinned_one_holds_before_anything_is_asked() -> N
     assert decision.gate is not None
     assert (decision.execution_decision, decision.gate.kind, decision.fields) == ("hold", "tool_changed", None)
     assert decided(ToolRules(pin=Tool.from_mcp(TOOL).fingerprint)).executable
+
+
+@pytest.mark.parametrize("effect", ["read", "irreversible"])
+def test_a_tool_that_the_rules_forbid_holds_whatever_it_does(effect: Effect) -> None:
+    #
+    decision = decided(ToolRules(effect=effect, forbidden=True, pin="0" * 64))
+    assert decision.gate is not None
+    assert (decision.execution_decision, decision.gate.kind, decision.fields) == ("hold", "tool_forbidden", None)
+    assert (decision.reason, decision.call_arguments) == ("the rules forbid this tool", None)
 
 
 READ = ToolRules(effect="read")

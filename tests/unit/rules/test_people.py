@@ -42,6 +42,7 @@ def anna(body: str) -> RuleSet:
 
 def test_what_tightens_is_laid_upon_the_tools_rules() -> None:
     rules = anna("""effect: irreversible
+forbidden: true
 intents: [send]
 value_asks: 1
 decision_lifetime: 30s
@@ -58,6 +59,7 @@ fields:
   note: {sources: [instruction]}""")
     base, mine = rules.for_tool("bank", "transfer"), rules.for_tool("bank", "transfer", "anna")
     assert (base.effect, mine.effect) == ("reversible", "irreversible")
+    assert (base.forbidden, mine.forbidden) == (False, True)
     assert (base.intents, mine.intents) == (("send", "transfer"), ("send",))
     assert (mine.value_asks, mine.decision_seconds, mine.constants_are_known) == (1, 30, False)
     assert (base.trust_labels, mine.trust_labels) == (False, True)
@@ -136,6 +138,11 @@ def test_what_would_loosen_is_refused(body: str, message: str) -> None:
             "effect: read",
             "constants_are_known: true",
             "`constants_are_known` would loosen the rules: it may only become `false`",
+        ),
+        (
+            "forbidden: true",
+            "forbidden: false",
+            "`forbidden` would loosen the rules: it may only become `true`",
         ),
         (f'pin: "{"1" * 64}"', f'pin: "{"2" * 64}"', "`pin` would loosen the rules: another pin is set"),
         (
