@@ -31,6 +31,7 @@ RULES = {
     ("bank", "transfer"): ToolRules(effect="irreversible", intents=("send",)),
     ("bank", "balance_get"): ToolRules(effect="read"),
     ("bank", "ledger_list"): ToolRules(effect="read"),
+    ("bank", "accounts_list"): ToolRules(effect="read", forbidden=True),
     ("bank", "invoices_archive"): ToolRules(effect="reversible", intents=("archive",)),
 }
 SECONDS = 30  # a bound against hanging
@@ -290,6 +291,19 @@ async def test_everything_else_of_the_session_passes(tmp_path: Path, gate: Async
     assert version
     with pytest.raises(AttributeError):
         gated.no_such_thing  # noqa: B018
+
+
+async def test_forbidden_tools_are_left_out_where_that_is_wanted_and_held_in_any_case(
+    tmp_path: Path, gate: AsyncPreflight
+) -> None:
+    async with bank(tmp_path, gate) as gated, bank(tmp_path, gate, hide_forbidden=True) as hiding:
+        every = [tool.name for tool in (await gated.list_tools()).tools]
+        shown = [tool.name for tool in (await hiding.list_tools()).tools]
+        with pytest.raises(Stopped) as stopped:
+            await hiding.call_tool("accounts_list", {"owner": "Kim Minji"})
+    assert "accounts_list" in every
+    assert shown == [name for name in every if name != "accounts_list"]
+    assert stopped.value.code == "tool_forbidden"
 
 
 async def test_no_way_around_the_gate_is_left_open_by_name(tmp_path: Path, gate: AsyncPreflight) -> None:

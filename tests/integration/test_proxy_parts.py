@@ -18,6 +18,7 @@ from preflight.mcp.fields import answers_in, fields_of
 from preflight.mcp.form import answers_of, form_of
 from preflight.mcp.http import address_of, hosts_for
 from preflight.mcp.lines import Lines, Oversized
+from preflight.mcp.marks import HELD, NOTE, Marks
 from preflight.mcp.pairing import Pairing
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import MCPError
@@ -25,7 +26,9 @@ from preflight.mcp.sealing import Sealing
 from preflight.mcp.texts import changes
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.model.request import Scope
+from preflight.model.rules import ToolRules
 from preflight.model.sealed import MASK, Sealed
+from preflight.rulebook import rules_source
 from preflight.storage.samples import HERE, sample_decision, sample_step
 from preflight.testing import MemoryStorage
 
@@ -285,3 +288,18 @@ def test_a_run_that_ended_here_is_not_looked_up_again() -> None:
     calls.ended("b", sample_step(sample_decision("d9", call_id="b.9"), "in_doubt"))
     calls.ended("b", sample_step(sample_decision("d9"), "executed"))
     assert calls.current(HERE, "b") == ("b.5", None)
+
+
+def test_marks_take_lists_as_servers_send_them() -> None:
+    marks = Marks(rules_source({("s", "a"): ToolRules(pin="0" * 64), ("s", ""): ToolRules(pin="0" * 64)}), "u")
+    unnamed = {"name": ""}
+    page = {"tools": [{"name": "a", "_meta": 5}, "b", unnamed, {"name": "c"}], "nextCursor": "1"}
+    shown = marks.on_page("s", page)
+    assert (shown["tools"][0]["description"], list(shown["tools"][0]["_meta"])) == (NOTE, [HELD])
+    assert shown["tools"][1:] == page["tools"][1:]
+    assert shown["nextCursor"] == "1"
+    assert "_meta" in page["tools"][0]
+    assert page["tools"][0]["_meta"] == 5  # type: ignore[index]
+    for untouched in ({"tools": [unnamed, "b"]}, {"tools": None}, {}):
+        assert marks.on_page("s", untouched) is untouched
+    assert marks.on_page("other", page) is page

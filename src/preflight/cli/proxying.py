@@ -71,6 +71,9 @@ def proxy(
         str | None,
         typer.Option("--session", metavar="NAME", help="What the calls belong to, also after a restart."),
     ] = None,
+    hide_forbidden: Annotated[
+        bool, typer.Option("--hide-forbidden", help="Leave tools that the rules forbid out of the lists.")
+    ] = False,
     db: Db = None,
 ) -> None:
     """Stand in front of an MCP server and gate its tools.
@@ -108,6 +111,7 @@ def proxy(
             form_for=None if form_for == "none" else form_for,
             budget=hold,
             page_port=None if page < 0 else page,
+            hide_forbidden=hide_forbidden,
         )
         assembled = Assembled(setting)
         if http is None:

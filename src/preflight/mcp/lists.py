@@ -6,6 +6,7 @@ from typing import Final
 
 from preflight.mcp.catalogue import Catalogue, pages
 from preflight.mcp.eras import Object
+from preflight.mcp.marks import Marks
 from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, Inbound, MCPError
 from preflight.mcp.upstream import Upstream
 
@@ -20,9 +21,10 @@ _NAMED: Final = ("tools/list", "prompts/list")
 class Lists:
     """Lists of everything behind the proxy. Resources keep their addresses, so those are remembered by server."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
-        """List what the servers of `catalogue` have."""
+    def __init__(self, catalogue: Catalogue, marks: Marks) -> None:
+        """List what the servers of `catalogue` have, with `marks` on the tools that are held."""
         self._catalogue = catalogue
+        self._marks = marks
         self._owners: dict[str, Upstream] = {}
 
     async def get(self, client: Inbound, method: str, params: Object) -> Object:
@@ -32,6 +34,7 @@ class Lists:
             result = await servers[0].request(client, method, params)
             if method == "tools/list":
                 self._catalogue.learn(servers[0], result.get("tools"))
+                return self._marks.on_page(servers[0].name, result)
             return result
         return {KEYS[method]: [entry for server in servers for entry in await self._of(client, server, method)]}
 
@@ -39,7 +42,7 @@ class Lists:
         key = KEYS[method]
         try:
             if method == "tools/list":
-                found = await self._catalogue.all_tools(client, server)
+                found = self._marks.on(server.name, await self._catalogue.all_tools(client, server))
             else:
                 found = [entry async for page in pages(client, server, method, key) for entry in page]
         except MCPError as fault:

@@ -15,6 +15,7 @@ from preflight.mcp.catalogue import Catalogue, Listed
 from preflight.mcp.eras import Object
 from preflight.mcp.gating import Gating, Held, Ready
 from preflight.mcp.lists import KEYS, Lists
+from preflight.mcp.marks import Marks
 from preflight.mcp.parking import Exchange, Parking
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import METHOD_NOT_FOUND, Front, Inbound, MCPError, types
@@ -32,12 +33,12 @@ _ASKS_A_PERSON: Final = "elicitation/create"
 class Proxy:
     """Clients in front, servers behind."""
 
-    def __init__(self, catalogue: Catalogue, name: str = "preflight") -> None:
-        """Serve what is in `catalogue`; `gate` it before anything is served."""
+    def __init__(self, catalogue: Catalogue, marks: Marks, name: str = "preflight") -> None:
+        """Serve what is in `catalogue`, listed with `marks`; `gate` it before anything is served."""
         self.front = Front(name, self._handle, self._greet, catalogue.schema_of)
         self.parking = Parking()
         self._catalogue = catalogue
-        self._lists = Lists(catalogue)
+        self._lists = Lists(catalogue, marks)
         self._gating: Gating
 
     def gate(self, gating: Gating) -> None:

@@ -20,6 +20,7 @@ from preflight.mcp.catalogue import Catalogue
 from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import NEWEST_HANDSHAKE, Object
 from preflight.mcp.gating import BUDGET_SECONDS, Gating, Who
+from preflight.mcp.marks import Marks
 from preflight.mcp.nopage import NoPage
 from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
@@ -49,7 +50,7 @@ class Setting:
     """What a proxy is made of. `form_for` is the gravest effect for which a form is enough; None: for none.
 
     `budget` is how many seconds a call waits for a person. `page_port` is that of the answer page: 0 takes one that
-    is free, None serves no page.
+    is free, None serves no page. `hide_forbidden` leaves tools that the rules forbid out of the lists.
     """
 
     servers: Sequence[ServerConfig]
@@ -61,6 +62,7 @@ class Setting:
     budget: float = BUDGET_SECONDS
     page_port: int | None = 0
     store_instruction: bool = True
+    hide_forbidden: bool = False
 
 
 class Reads:
@@ -108,10 +110,12 @@ class Assembled:
         reporter = _Later()
         self.servers = {each.name: Upstream(each.name, each.transport(), reporter) for each in setting.servers}
         catalogue = Catalogue(tuple(self.servers.values()))
-        self.proxy = reporter.to = Proxy(catalogue)
+        who = setting.who
+        marks = Marks(rules, who.user, who.tenant, hide_forbidden=setting.hide_forbidden)
+        self.proxy = reporter.to = Proxy(catalogue, marks)
         self.page = NoPage() if setting.page_port is None else ServedPage(self.gate, setting.page_port)
-        asking = Asking(self.gate, self.page, setting.who.user, setting.form_for)
-        self.proxy.gate(Gating(self.gate, reads, rules, setting.words, setting.who, catalogue, asking, setting.budget))
+        asking = Asking(self.gate, self.page, who.user, setting.form_for)
+        self.proxy.gate(Gating(self.gate, reads, rules, setting.words, who, catalogue, asking, setting.budget))
 
     async def serve_stdio(self) -> None:
         """Serve the client on standard input and output until it goes away."""

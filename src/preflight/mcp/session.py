@@ -94,9 +94,10 @@ class GatedSession:
 
     `server` is the name under which the rules know the server. `words` are the user's, `join` says to a store of
     words which session this is. `ask` puts questions; without it, or without an answer, `Pending` is raised.
-    `request` holds further keys of the requests, like `zone`, `locale` or `pre_set_data`. Calls of one kind run one
-    after the other. `unattended` says that nobody is there: nobody is asked, and the rules say what may run all
-    the same. May be used as a context manager, which then opens and closes the session too.
+    `request` holds further keys of the requests, like `zone`, `locale` or `pre_set_data`. `hide_forbidden` leaves tools
+    that the rules forbid out of `list_tools`. Calls of one kind run one after the other. `unattended` says that nobody
+    is there: nobody is asked, and the rules say what may run all the same. May be used as a context manager, which
+    then opens and closes the session too.
     """
 
     def __init__(  # noqa: PLR0913  each says something else about whose calls these are
@@ -112,6 +113,7 @@ class GatedSession:
         ask: Ask | None = None,
         request: Mapping[str, object] = _NOTHING,
         unattended: bool = False,
+        hide_forbidden: bool = False,
     ) -> None:
         """Put a session behind a gate."""
         if isinstance(words, str):
@@ -125,6 +127,7 @@ class GatedSession:
         self._join = dict(join)
         self._request = {**request, "unattended": True} if unattended else dict(request)
         self._ask = None if self._request.get("unattended") is True else ask
+        self._hides = hide_forbidden
         self._calls = CallIds(preflight.storage)
         self._turns = Turns()
 
@@ -152,6 +155,16 @@ class GatedSession:
             message = "a tool is called with `call_tool`, which goes through the gate"
             raise CallerError(message)
         return await self._inner.send_request(request, *rest, **named)
+
+    async def list_tools(self, *given: Any, **named: Any) -> types.ListToolsResult:
+        """List tools as the session does, without those that the rules forbid where they are to be hidden."""
+        result: types.ListToolsResult = await self._wrapped.list_tools(*given, **named)
+        if not self._hides:
+            return result
+        return result.model_copy(update={"tools": [tool for tool in result.tools if not self._forbidden(tool.name)]})
+
+    def _forbidden(self, name: str) -> bool:
+        return self._gate.rules().for_tool(self._server, name, self._user_id, self._scope.tenant).forbidden
 
     async def call_tool(
         self,

@@ -1,6 +1,7 @@
 """A server without any SDK that uses all of the handshake protocol, unknown fields included.
 
-`python everything.py --log FILE` writes what it was sent and did to FILE, a JSON value a line.
+`python everything.py --log FILE` writes what it was sent and did to FILE, a JSON value a line. With `--page N` its
+list of tools comes in pages of N.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 LOG = Path(sys.argv[sys.argv.index("--log") + 1]) if "--log" in sys.argv else None
+PAGE = int(sys.argv[sys.argv.index("--page") + 1]) if "--page" in sys.argv else 0
 _out = threading.Lock()
 _cancelled: set[Any] = set()
 _waiting: dict[Any, tuple[threading.Event, list[Any]]] = {}
@@ -221,6 +223,10 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     if method == "prompts/get":
         said = "hello " + (params.get("arguments") or {}).get("x", "")
         return {"messages": [{"role": "user", "content": {"type": "text", "text": said}}], "x-prompt": 1}
+    if method == "tools/list" and PAGE:
+        at = int(params.get("cursor", 0))
+        more = {"nextCursor": str(at + PAGE)} if at + PAGE < len(TOOLS) else {}
+        return {"tools": TOOLS[at : at + PAGE], **more}
     if method == "vendor/special":
         return {"special": params}
     return FIXED.get(method)
