@@ -1,17 +1,21 @@
-"""`preflight doctor`: what is in place, and what waits."""
+"""`preflight doctor`: what is in place, what waits, and how a setup stands."""
 
 from __future__ import annotations
 
+import getpass
+import os
 import platform
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from preflight.api import Preflight
 from preflight.cli.about import installed, own_version
+from preflight.cli.behind import Command, FormFor, Name, RulesPath, Servers, Url, UserId, configs_of
 from preflight.cli.codes import DONE, ERROR
-from preflight.cli.opening import AsJson, Db, database, opened_to_read
+from preflight.cli.opening import RULES, AsJson, Db, database, opened_to_read
 from preflight.cli.screen import Screen
 from preflight.clock import SystemClock, iso
 from preflight.errors import StorageError
@@ -19,30 +23,89 @@ from preflight.model.decision import SCHEMA_VERSION
 from preflight.render.styled import Block, Table, line
 from preflight.render.visible import visible
 
+if TYPE_CHECKING:
+    from preflight.cli.examining import RulesFound, ServerFound
+    from preflight.rules.ruleset import RuleSet
+
 _EVER = "0001-01-01T00:00:00+00:00"
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command()(doctor)
+    app.command(context_settings={"allow_interspersed_args": False})(doctor)
 
 
-def doctor(as_json: AsJson = False, db: Db = None) -> None:
-    """Show versions, paths, and what waits.
+def doctor(
+    command: Command = None,
+    rules: RulesPath = None,
+    url: Url = None,
+    servers: Servers = None,
+    name: Name = None,
+    user: UserId = None,
+    form_for: FormFor = "reversible",
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long each server may take to show itself.")
+    ] = 20,
+    as_json: AsJson = False,
+    db: Db = None,
+) -> None:
+    """Show what is in place, what waits, and how a setup stands.
 
-    Exit code: 0, or 1 when the records cannot be used.
+    With servers, given as for `preflight proxy`, each is started or reached and asked for its tools; nothing is
+    called. Shown is how the rules gate every tool, and which rules are about nothing that is there.
+
+    \b
+    Examples:
+      preflight doctor
+      preflight doctor --rules rules --servers mcp.json
+      preflight doctor --rules rules/bank -- python bank.py --db bank.db
+
+    Exit code: 0, or 1 when something is broken: the records, the rules, a server, a pin, a rule about nothing.
     """
-    found = {**_versions(), **_hosts(), "database": database(db)}
+    from preflight.cli.examined import broken_told, rules_told, server_told
+    from preflight.cli.examining import broken, rules_found
+
+    if rules:
+        os.environ[RULES] = rules
+    known = rules_found()
+    found: dict[str, Any] = {**_versions(), **_hosts(), "database": database(db)}
     try:
-        with opened_to_read(db) as gate:
+        with opened_to_read(db, with_rules=known is None or known[1] is not None) as gate:
             found |= _waiting(gate)
     except StorageError as fault:
         found["fault"] = str(fault)
+    setup = _setup(known, command, url, servers, name, user or getpass.getuser(), timeout, form_for)
+    faults = list(broken(known, setup, whole=servers is not None))
     if as_json:
-        Screen().json(found)
+        whole = {"rules": known and known[0], "servers": setup, "broken": faults}
+        Screen().json({**found, **msgspec.to_builtins(whole)})
     else:
-        Screen().show(_told(found))
-    raise typer.Exit(ERROR if "fault" in found else DONE)
+        told = [*(rules_told(known[0]) if known else ()), *(block for each in setup for block in server_told(each))]
+        Screen().show([*_told(found), *told, *broken_told(faults)])
+    raise typer.Exit(ERROR if faults or "fault" in found else DONE)
+
+
+def _setup(
+    known: tuple[RulesFound, RuleSet | None] | None,
+    command: list[str] | None,
+    url: str | None,
+    servers: Path | None,
+    name: str | None,
+    user: str,
+    timeout: float,
+    form_for: FormFor,
+) -> list[ServerFound]:
+    """Look at the servers that are named, if any are."""
+    if not (command or url or servers):
+        return []
+    rules = known[1] if known else None
+    unruled = rules is None and not name  # the rules cannot say what the one server is called
+    configs = configs_of(command, url, servers, "unnamed" if unruled else name)
+    from preflight.cli.examining import server_found
+    from preflight.mcp.looking import look
+
+    limit = None if form_for == "none" else form_for
+    return [server_found(seen, rules, user, limit) for seen in look(configs, timeout)]
 
 
 def _versions() -> dict[str, Any]:

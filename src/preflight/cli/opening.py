@@ -73,24 +73,26 @@ def reached(connections: str | None) -> Iterator[ReadTool | None]:
 
 
 @contextmanager
-def opened_to_read(db: str | None, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
+def opened_to_read(
+    db: str | None, read_tool: ReadTool | None = None, *, with_rules: bool = True
+) -> Iterator[Preflight]:
     """Open the gate over an existing database; a wrong path is an error, and no empty file is made of it."""
     path = database(db)
     exists = path == ":memory:" or "://" in path or Path(path).expanduser().exists()
     if not exists and db:
         raise InvalidInput("db", f"there is no file `{path}`", "check the path; `preflight check` makes a new one")
-    with _gate(path if exists else ":memory:", read_tool) as gate:
+    with _gate(path if exists else ":memory:", read_tool, with_rules=with_rules) as gate:
         yield gate
 
 
 @contextmanager
-def _gate(path: str, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
+def _gate(path: str, read_tool: ReadTool | None = None, *, with_rules: bool = True) -> Iterator[Preflight]:
     from preflight import create_preflight
     from preflight.storage import open_storage
 
     storage = open_storage(path)
     try:
-        rules = os.environ.get(RULES) or None
+        rules = (os.environ.get(RULES) or None) if with_rules else None
         yield create_preflight(storage=storage, rules=rules, read_tool=read_tool, store_instruction=True)
     finally:
         storage.close()

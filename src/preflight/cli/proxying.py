@@ -9,23 +9,19 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from preflight.cli.behind import Command, FormFor, Name, RulesPath, Servers, Url, UserId, configs_of, proxy_extra
 from preflight.cli.opening import RULES, Db, opened
 from preflight.cli.person import require_person
-from preflight.errors import ConstructionError, InvalidInput
-
-if TYPE_CHECKING:
-    from preflight.mcp.config import ServerConfig
+from preflight.errors import InvalidInput
 
 TOKEN = "PREFLIGHT_PROXY_TOKEN"  # noqa: S105  the name of the variable
 """The environment variable with the token that clients over HTTP show."""
 UNATTENDED = "unattended"
 """The session of unattended calls, where none is named."""
-FormFor = Literal["reversible", "irreversible", "none"]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,26 +31,13 @@ def register(app: typer.Typer) -> None:
 
 
 def proxy(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[-- COMMAND...]", help="The command that starts the server.", show_default=False),
-    ] = None,
-    rules: Annotated[
-        str | None, typer.Option("--rules", metavar="PATH", help="A rules file or folder.", show_default=False)
-    ] = None,
-    url: Annotated[str | None, typer.Option("--url", help="A server that is reached over streamable HTTP.")] = None,
-    servers: Annotated[
-        Path | None, typer.Option("--servers", metavar="FILE", help="A file with `mcpServers`.", show_default=False)
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="The server's name, as rules name it.")
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option("--user", envvar="PREFLIGHT_USER", metavar="ID", help="The user, as rules name them.")
-    ] = None,
-    form_for: Annotated[
-        FormFor, typer.Option("--form-for", help="The gravest effect for which a client's form is enough.")
-    ] = "reversible",
+    command: Command = None,
+    rules: RulesPath = None,
+    url: Url = None,
+    servers: Servers = None,
+    name: Name = None,
+    user: UserId = None,
+    form_for: FormFor = "reversible",
     hold: Annotated[
         float, typer.Option("--hold", min=0, metavar="SECONDS", help="How long a call waits for a person.")
     ] = 50,
@@ -92,15 +75,12 @@ def proxy(
     if rules:
         os.environ[RULES] = rules
     with _nothing_collected():
-        configs = _configs(command, url, servers, name)
+        configs = configs_of(command, url, servers, name)
         from preflight.hosts.words import StoredWords
 
-        try:
+        with proxy_extra():
             from preflight.mcp.gating import Who
             from preflight.mcp.serving import Assembled, Setting, run
-        except ImportError as absent:
-            extra = "pip install 'execution-state-preflight[proxy]'"
-            raise ConstructionError(f"`{absent.name}` is not installed; install the extra: {extra}") from absent
     with opened(db) as gate:
         setting = Setting(
             servers=configs,
@@ -163,30 +143,6 @@ def _listening(http: str) -> tuple[socket.socket, str]:
         token = secrets.token_urlsafe(24)
         typer.echo(f"clients show: Authorization: Bearer {token}", err=True)
     return listener, token
-
-
-def _configs(
-    command: list[str] | None, url: str | None, servers: Path | None, name: str | None
-) -> tuple[ServerConfig, ...]:
-    from preflight.mcp.config import ServerConfig, of_command, of_file
-
-    if sum(map(bool, (command, url, servers))) != 1:
-        raise InvalidInput("server", "none, or several", "give one of `-- COMMAND`, `--url` and `--servers`")
-    if servers is not None:
-        return of_file(servers)
-    named = name or _only_server()
-    return (ServerConfig(name=named, url=url) if url else of_command(named, tuple(command or ())),)
-
-
-def _only_server() -> str:
-    """Return the server that the rules are about, where they are about one: a server's own word counts for nothing."""
-    from preflight.rulebook import rules_source
-
-    known = sorted({server for server, _ in rules_source(os.environ.get(RULES) or None)().tools})
-    if len(known) != 1:
-        told = f"the rules name {', '.join(f'`{each}`' for each in known) or 'none'}"
-        raise InvalidInput("--name", f"missing, and {told}", "say how rules name the server")
-    return known[0]
 
 
 def _session(*, unattended: bool) -> str:

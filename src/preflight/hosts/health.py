@@ -39,7 +39,10 @@ def hosts_with_hooks(project: Path) -> list[str]:
 
 def words_arrive(path: str | None = None, *, now: float | None = None) -> str:
     """Say whether what users say in a host reaches the gate and counts; without, source `instruction` is dead there."""
-    dead = "calls that come from hosts have no words to stand on, so every value is asked for"
+    dead = (
+        "calls that come from hosts have no words to stand on: the source `instruction` is dead, "
+        "and every value is asked for"
+    )
     try:
         store = Store(path, create=False)
         try:
@@ -56,7 +59,7 @@ def words_arrive(path: str | None = None, *, now: float | None = None) -> str:
 
 
 def _told(said: Said, now: float, dead: str) -> str:
-    age = f"the last {_ago(now - said.at)} ago, from {said.session.host}"
+    age = f"the last {ago(now - said.at)} ago, from {said.session.host}"
     if said.trust == "user":
         return f"arrive: {age}"
     if said.origin.endswith(":unlabelled"):
@@ -64,7 +67,8 @@ def _told(said: Said, now: float, dead: str) -> str:
     return f"arrive, and the last is not a person's: {age}"
 
 
-def _ago(seconds: float) -> str:
+def ago(seconds: float) -> str:
+    """Return an age in its largest unit of which there are two or more."""
     for size, unit in ((86_400, "days"), (3_600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
             return f"{seconds // size:.0f} {unit}"

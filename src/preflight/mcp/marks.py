@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from preflight.errors import InvalidInput
 from preflight.mcp.eras import Object
 from preflight.model.rules import ToolRules
-from preflight.model.tool import Tool
 from preflight.rulebook import RuleSource
+from preflight.standing import fingerprint_of
 
 HELD: Final = "preflight/held"
 """The key in a tool's `_meta` that says why its calls are held."""
@@ -64,11 +63,3 @@ def _marked(server: str, declared: Object, rules: ToolRules) -> Object:
         "description": f"{NOTE}\n\n{text}" if isinstance(text, str) and text else NOTE,
         "_meta": {**(meta if isinstance(meta, dict) else {}), HELD: why},
     }
-
-
-def fingerprint_of(server: str, declared: Object) -> str | None:
-    """Return the fingerprint of a listed object; None where it cannot be read as a tool, and so cannot be called."""
-    try:
-        return Tool.from_mcp(declared, server=server).fingerprint
-    except InvalidInput:
-        return None

@@ -18,15 +18,14 @@ from preflight.errors import HookError
 from preflight.mcp.asking import Asking
 from preflight.mcp.catalogue import Catalogue
 from preflight.mcp.config import ServerConfig
-from preflight.mcp.eras import NEWEST_HANDSHAKE, Object
+from preflight.mcp.eras import Object
 from preflight.mcp.gating import BUDGET_SECONDS, Gating, Who
 from preflight.mcp.marks import Marks
 from preflight.mcp.nopage import NoPage
 from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
-from preflight.mcp.sdk import Client, Inbound
 from preflight.mcp.standard import standard_streams
-from preflight.mcp.upstream import Upstream
+from preflight.mcp.upstream import Upstream, nobody
 from preflight.mcp.web import ServedPage, serve
 from preflight.model.instruction import Segment
 from preflight.model.rules import Effect
@@ -85,14 +84,8 @@ class Reads:
             message = f"a measure reads the server `{server}`, which is not behind this proxy"
             raise HookError(message)
         params: Object = {"name": tool, "arguments": arguments}
-        reading = asyncio.run_coroutine_threadsafe(found.request(_nobody(), "tools/call", params), self._loop)
+        reading = asyncio.run_coroutine_threadsafe(found.request(nobody("handshake"), "tools/call", params), self._loop)
         return reading.result(_READ_SECONDS)
-
-
-def _nobody() -> Inbound:
-    """Stand in for a client where the proxy itself reads; a server that was greeted before never sees it."""
-    client = Client("", "preflight")
-    return Inbound("tools/call", {}, None, "handshake", NEWEST_HANDSHAKE, client, None)
 
 
 class Assembled:

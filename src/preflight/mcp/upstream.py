@@ -17,7 +17,17 @@ from preflight.mcp import eras
 from preflight.mcp.deliveries import Deliveries
 from preflight.mcp.eras import Era, Object
 from preflight.mcp.parking import Exchange
-from preflight.mcp.sdk import CLOSED, UNSUPPORTED, Inbound, MCPError, Peer, Streams, encode_header_value, param_headers
+from preflight.mcp.sdk import (
+    CLOSED,
+    UNSUPPORTED,
+    Client,
+    Inbound,
+    MCPError,
+    Peer,
+    Streams,
+    encode_header_value,
+    param_headers,
+)
 
 Progress = Callable[[Object], Awaitable[None]]
 Transport = Callable[[], AbstractAsyncContextManager[Streams]]
@@ -192,7 +202,7 @@ class Upstream:
         try:
             await self._tasks.start(self._run)
         except Exception as fault:
-            text = f"the server `{self.name}` cannot be reached: {describe(_innermost(fault))}"
+            text = f"the server `{self.name}` cannot be reached: {describe(innermost(fault))}"
             raise MCPError(CLOSED, text) from fault
 
     async def _run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -209,7 +219,7 @@ class Upstream:
         except Exception as fault:
             if not begun:
                 raise
-            _log.warning("the connection to `%s` broke: %s", self.name, describe(_innermost(fault)))
+            _log.warning("the connection to `%s` broke: %s", self.name, describe(innermost(fault)))
         finally:
             if self._closing is closing:
                 self._peer, self.greeting = None, None
@@ -359,6 +369,12 @@ async def _until_closed(peer: Peer, tasks: TaskGroup) -> None:
     tasks.cancel_scope.cancel()
 
 
+def nobody(era: Era) -> Inbound:
+    """Stand in for a client where the program itself speaks; a server that was greeted before never sees it."""
+    version = eras.MODERN_VERSION if era == "modern" else eras.NEWEST_HANDSHAKE
+    return Inbound("", {}, None, era, version, Client("", "preflight"), None)
+
+
 def _info(client: Inbound) -> Object:
     return {"name": client.client.name or "preflight", "version": client.client.version or "0"}
 
@@ -367,7 +383,8 @@ def _object(value: object) -> Object:
     return value if isinstance(value, dict) else {}
 
 
-def _innermost(fault: BaseException) -> BaseException:
+def innermost(fault: BaseException) -> BaseException:
+    """Return the first fault of a group, which says what went wrong."""
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
     return fault

@@ -1,0 +1,73 @@
+"""Which servers stand behind: the options and arguments that say so, the same for `proxy` and `doctor`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from preflight.cli.opening import RULES
+from preflight.errors import ConstructionError, InvalidInput
+
+if TYPE_CHECKING:
+    from preflight.mcp.config import ServerConfig
+
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[-- COMMAND...]", help="The command that starts the server.", show_default=False),
+]
+RulesPath = Annotated[
+    str | None, typer.Option("--rules", metavar="PATH", help="A rules file or folder.", show_default=False)
+]
+Url = Annotated[str | None, typer.Option("--url", help="A server that is reached over streamable HTTP.")]
+Servers = Annotated[
+    Path | None, typer.Option("--servers", metavar="FILE", help="A file with `mcpServers`.", show_default=False)
+]
+Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="The server's name, as rules name it.")]
+UserId = Annotated[
+    str | None, typer.Option("--user", envvar="PREFLIGHT_USER", metavar="ID", help="The user, as rules name them.")
+]
+FormFor = Annotated[
+    Literal["reversible", "irreversible", "none"],
+    typer.Option("--form-for", help="The gravest effect for which a client's form is enough."),
+]
+
+
+def configs_of(
+    command: list[str] | None, url: str | None, servers: Path | None, name: str | None
+) -> tuple[ServerConfig, ...]:
+    """Return the servers that the options name; raises InvalidInput where they name none, or in several ways."""
+    with proxy_extra():
+        from preflight.mcp.config import ServerConfig, of_command, of_file
+
+    if sum(map(bool, (command, url, servers))) != 1:
+        raise InvalidInput("server", "none, or several", "give one of `-- COMMAND`, `--url` and `--servers`")
+    if servers is not None:
+        return of_file(servers)
+    named = name or _only_server()
+    return (ServerConfig(name=named, url=url) if url else of_command(named, tuple(command or ())),)
+
+
+@contextmanager
+def proxy_extra() -> Iterator[None]:
+    """Say which extra is missing where an import inside fails."""
+    try:
+        yield
+    except ImportError as absent:
+        told = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[proxy]'"
+        raise ConstructionError(told) from absent
+
+
+def _only_server() -> str:
+    """Return the server that the rules are about, where they are about one: a server's own word counts for nothing."""
+    from preflight.rulebook import rules_source
+
+    known = sorted({server for server, _ in rules_source(os.environ.get(RULES) or None)().tools})
+    if len(known) != 1:
+        told = f"the rules name {', '.join(f'`{each}`' for each in known) or 'none'}"
+        raise InvalidInput("--name", f"missing, and {told}", "say how rules name the server")
+    return known[0]

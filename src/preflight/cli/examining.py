@@ -1,0 +1,109 @@
+"""What `doctor` finds of a setup: the rules, the servers, each tool under the rules; and what of it is broken."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from preflight.cli.opening import RULES
+from preflight.clock import SystemClock
+from preflight.model.rules import Effect
+from preflight.standing import Standing, standing_of, strays
+
+if TYPE_CHECKING:
+    from preflight.mcp.looking import Seen
+    from preflight.rules.ruleset import RuleSet
+
+
+class RulesFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of rules, and when it was last changed: ISO 8601 and seconds ago; None where it cannot be looked at."""
+
+    path: str
+    changed_at: str | None
+    age_seconds: float | None
+
+
+class RulesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules that `--rules` names: what they are made of, or what keeps them from loading."""
+
+    path: str
+    files: tuple[RulesFile, ...]
+    digest: str | None
+    tools: int
+    faults: tuple[str, ...]
+
+
+class ServerFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A server: what it showed of itself, and how its tools stand; `standings` is None where no rules load."""
+
+    name: str
+    fault: str | None
+    era: str | None
+    version: str | None
+    calls_itself: str
+    own_version: str
+    tools: tuple[str, ...] | None
+    standings: tuple[Standing, ...] | None
+
+
+def rules_found() -> tuple[RulesFound, RuleSet | None] | None:
+    """Read the rules that are named, and return what is known of them; None where none are named."""
+    path = os.environ.get(RULES)
+    if not path:
+        return None
+    from preflight.rules.ruleset import attempt
+
+    loaded, now = attempt(path), SystemClock().now()
+    rules = loaded.rules
+    found = RulesFound(
+        path=path,
+        files=tuple(_file(file, now) for file in loaded.files),
+        digest=rules.digest if rules else None,
+        tools=len(rules.tools) if rules else 0,
+        faults=tuple(map(str, loaded.faults)),
+    )
+    return found, rules
+
+
+def _file(path: Path, now: float) -> RulesFile:
+    try:
+        changed = path.stat().st_mtime
+    except OSError:
+        return RulesFile(path=str(path), changed_at=None, age_seconds=None)
+    at = datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
+    return RulesFile(path=str(path), changed_at=at, age_seconds=round(max(now - changed, 0), 1))
+
+
+def server_found(seen: Seen, rules: RuleSet | None, user: str, form_for: Effect | None) -> ServerFound:
+    """Return a server with its tools under the rules."""
+    names = None if seen.tools is None else tuple(str(tool.get("name")) for tool in seen.tools)
+    standings = None
+    if rules is not None and seen.tools is not None:
+        standings = tuple(standing_of(rules, seen.name, tool, user, form_for) for tool in seen.tools)
+    return ServerFound(
+        name=seen.name, fault=seen.fault, era=seen.era, version=seen.version, calls_itself=seen.calls_itself,
+        own_version=seen.own_version, tools=names, standings=standings,
+    )  # fmt: skip
+
+
+def broken(
+    rules: tuple[RulesFound, RuleSet | None] | None, servers: Sequence[ServerFound], *, whole: bool
+) -> Iterator[str]:
+    """Yield what keeps the setup from working as it is meant; `whole` says that no other servers are to be expected."""
+    found, loaded = rules or (None, None)
+    yield from found.faults if found else ()
+    yield from (server.fault for server in servers if server.fault)
+    for server in servers:
+        for each in server.standings or ():
+            if each.pin == "changed":
+                what = f"`{server.name}` lists a `{each.tool}` that is not the one that was pinned"
+                yield f"{what}; read the change, then set `pin: {each.listed}`"
+            yield from each.faults
+    if loaded is not None and servers:
+        seen: Mapping[str, Sequence[str] | None] = {server.name: server.tools for server in servers}
+        yield from map(str, strays(loaded, seen, whole=whole))
