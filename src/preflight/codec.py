@@ -10,7 +10,7 @@ import msgspec
 
 from preflight.errors import StorageError
 from preflight.model.deferral import Deferral, DeferralNote
-from preflight.model.question import Answer, Question
+from preflight.model.question import Answer, NoAnswer, Question
 from preflight.model.record import Record
 
 T = TypeVar("T")
@@ -27,6 +27,7 @@ _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number", 
 _RECORD = msgspec.json.Decoder(Record)
 _QUESTION = msgspec.json.Decoder(Question)
 _ANSWER = msgspec.json.Decoder(Answer)
+_NO_ANSWER = msgspec.json.Decoder(NoAnswer)
 _DEFERRAL = msgspec.json.Decoder(Deferral)
 _NOTE = msgspec.json.Decoder(DeferralNote)
 
@@ -77,6 +78,11 @@ def decode_question(body: bytes) -> Question:
 def decode_answer(body: bytes) -> Answer:
     """Read a stored answer; raises StorageError when the bytes are no answer."""
     return _decode(_ANSWER, body)
+
+
+def decode_no_answer(body: bytes) -> NoAnswer:
+    """Read that nobody answered; raises StorageError when the bytes are no such note."""
+    return _decode(_NO_ANSWER, body)
 
 
 def decode_deferral(body: bytes) -> Deferral:

@@ -10,7 +10,7 @@ import msgspec
 from preflight.model.deferral import Deferral, DeferralNote, DeferralState
 from preflight.model.instruction import Segment
 from preflight.model.pointer import Path
-from preflight.model.question import Answer, Attachment, Question
+from preflight.model.question import Answer, Attachment, NoAnswer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.secrecy.masking import Needles
@@ -357,6 +357,14 @@ class Storage(Protocol):
 
     def answer_to(self, question_id: str) -> Answer | None:
         """Return the answer of a question, if one was given."""
+        ...
+
+    def no_answer(self, note: NoAnswer) -> None:
+        """Note that a question was put and nobody answered; the question stays as open as it was (R-92)."""
+        ...
+
+    def no_answers(self, question_id: str) -> list[NoAnswer]:
+        """Return how often a question was put in vain, oldest first."""
         ...
 
     def asked(self, scope: Scope, call_id: str) -> list[Question]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from preflight.errors import InvalidInput
-from preflight.model.rules import UNLISTED, Effect, MeasureRule, Place, ToolRules, no_graver
+from preflight.model.rules import EFFECTS, UNLISTED, Effect, MeasureRule, Place, ToolRules
 from preflight.model.tool import Tool
 from preflight.rules.faults import nearest
 
@@ -99,7 +99,8 @@ def _met(ruled: ToolRules, pin: Pin) -> tuple[Met, str]:
 
 
 def _enough(ruled: ToolRules, form_for: Effect | None) -> tuple[str, ...]:
-    return (FORM, *SAFE) if no_graver(ruled.effect, form_for) else SAFE
+    form = form_for is not None and EFFECTS.index(ruled.effect) <= EFFECTS.index(form_for)
+    return (FORM, *SAFE) if form else SAFE
 
 
 def strays(rules: RuleSet, seen: Mapping[str, Sequence[str] | None], *, whole: bool) -> tuple[Stray, ...]:

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from preflight.storage.contract import StorageContract, check_storage
 from preflight.storage.memory import MemoryStorage
-from preflight.storage.samples import sample_answer, sample_decision, sample_question, sample_slot, sample_step
+from preflight.storage.samples import (
+    sample_answer,
+    sample_decision,
+    sample_no_answer,
+    sample_question,
+    sample_slot,
+    sample_step,
+)
 
 __all__ = [
     "FakeClock",
@@ -17,6 +24,7 @@ __all__ = [
     "check_storage",
     "sample_answer",
     "sample_decision",
+    "sample_no_answer",
     "sample_question",
     "sample_slot",
     "sample_step",

@@ -13,7 +13,7 @@ from preflight.storage.sqlite import SqliteStorage
 from preflight.testing import sample_decision
 from tests.storage.filled import fill
 
-TABLES = ("record", "question", "answer", "meaning", "attachment")
+TABLES = ("record", "question", "answer", "no_answer", "meaning", "attachment")
 
 
 @pytest.fixture
@@ -51,6 +51,7 @@ REPLACEMENTS = [
     "answer SELECT NULL, 'q1', x'00' FROM answer",
     "attachment SELECT 1, 'new', fold, tenant, conversation, call_id, decision_id FROM attachment",
     "attachment SELECT NULL, question_id, fold, tenant, conversation, call_id, 'evil' FROM attachment",
+    "no_answer SELECT 1, 'new', body FROM no_answer",
     "meaning SELECT 1, tenant, conversation, user_id, name, 'evil', 'evil', 'x', at FROM meaning",
 ]
 

@@ -19,6 +19,7 @@ from preflight.testing import (
     MemoryStorage,
     sample_answer,
     sample_decision,
+    sample_no_answer,
     sample_question,
     sample_slot,
     sample_step,
@@ -85,6 +86,7 @@ WRITES = st.one_of(
         st.sampled_from(["q1", "q2", "q3"]), SCOPES, CALLS, TIMES,
     ),
     st.builds(lambda name: lambda store: store.answer(sample_answer(name)), st.sampled_from(["q1", "q2", "q9"])),
+    st.builds(lambda name: lambda store: store.no_answer(sample_no_answer(name)), st.sampled_from(["q1", "q2", "q9"])),
     st.builds(
         lambda scope, user, name, tool: lambda store: store.learn(scope, user, name, "s", tool, "u", "2026-03-01"),
         SCOPES, USERS, NAMES, st.sampled_from(["a", "b"]),
@@ -104,6 +106,7 @@ READS = st.one_of(
     st.builds(lambda scope, now: lambda store: store.open_questions(scope, now), st.none() | SCOPES, TIMES),
     st.builds(lambda scope, call: lambda store: store.asked(scope, call or ""), SCOPES, CALLS),
     st.builds(lambda scope, call: lambda store: store.answers_for_call(scope, call or ""), SCOPES, CALLS),
+    st.builds(lambda name: lambda store: store.no_answers(name), st.sampled_from(["q1", "q2", "q9"])),
     st.builds(lambda scope, user: lambda store: store.learned(scope, user), SCOPES, USERS),
     st.just(lambda store: store.unfinished()),
     st.just(lambda store: store.head()),

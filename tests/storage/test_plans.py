@@ -58,6 +58,7 @@ def test_a_search_streams_in_order(parts: tuple[str, ...]) -> None:
         (folding._ATTACHED, "attachment_run"),
         (statements.ANSWERS_FOR_CALL, "answer_question"),
         (statements.ANSWER_TO, "answer_question"),
+        (statements.NO_ANSWERS, "no_answer_question"),
         (statements.LEARN, "meaning_name"),
         (statements.MEANINGS, "meaning_name"),
         (sqlite._CHAIN_HEAD.replace("?", ":any"), "record_chain"),

@@ -14,8 +14,15 @@ from preflight.testing import sample_answer, sample_decision, sample_question, s
 from tests.storage.filled import fill
 from tests.storage.postgres_server import Server, name_of
 
-TABLES = {"record": "at", "slot": "source", "question": "expires_at", "answer": "body", "meaning": "at"}
-TABLES["attachment"] = "fold"
+TABLES = {
+    "record": "at",
+    "slot": "source",
+    "question": "expires_at",
+    "answer": "body",
+    "no_answer": "body",
+    "meaning": "at",
+    "attachment": "fold",
+}
 
 
 @pytest.fixture(scope="module")

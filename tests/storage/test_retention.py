@@ -23,6 +23,7 @@ from preflight.testing import (
     MemoryStorage,
     sample_answer,
     sample_decision,
+    sample_no_answer,
     sample_question,
     sample_step,
 )
@@ -187,13 +188,15 @@ def test_a_deferred_run_is_kept_until_it_is_over(storage: Any) -> None:
 def test_a_question_and_its_answer_go_with_their_record(storage: Any) -> None:
     for name in ("q1", "q2"):
         storage.ask(sample_question(name, expires_at=at(60)))
+        storage.no_answer(sample_no_answer(name))
         storage.answer(sample_answer(name))
     decide(storage, "x", 90, "ask_user", question_id="q1")
     decide(storage, "last", 0, question_id="q2")
     assert apply(Retention(keyed=DAY), storage, RING, FakeClock()).records == 1
-    assert (storage.question("q1"), storage.answer_to("q1")) == (None, None)
+    assert (storage.question("q1"), storage.answer_to("q1"), storage.no_answers("q1")) == (None, None, [])
     assert storage.question("q2") is not None
     assert storage.answer_to("q2") is not None
+    assert storage.no_answers("q2") == [sample_no_answer("q2")]
     assert verified(storage).intact
 
 

@@ -16,7 +16,7 @@ from preflight.ports import Admission, LogHead, Query, Storage
 from preflight.storage import open_storage
 from preflight.storage.memory import MemoryStorage
 from preflight.storage.tenancy import TenantStorage
-from preflight.testing import sample_answer, sample_decision, sample_question, sample_step
+from preflight.testing import sample_answer, sample_decision, sample_no_answer, sample_question, sample_step
 from tests.storage.postgres_server import Server
 
 OURS, THEIRS = Scope("ours", "c"), Scope("theirs", "c")
@@ -35,6 +35,7 @@ def fill(store: Storage, scope: Scope) -> None:
     for n in range(2):
         store.ask(sample_question(f"{name}{n}", scope=scope))
     store.answer(sample_answer(f"{name}0"))
+    store.no_answer(sample_no_answer(f"{name}1"))
     store.learn(scope, "u_01", "pay", name, name, "u_01", MORNING)
 
 
@@ -86,6 +87,7 @@ READS: dict[str, Callable[[Storage], object]] = {
     "question": lambda s: s.question("theirs0"),
     "open_questions": lambda s: [q for q in s.open_questions(None, MORNING) if q.scope != OURS],
     "answer_to": lambda s: s.answer_to("theirs0"),
+    "no_answers": lambda s: s.no_answers("theirs1"),
 }
 REFUSED: dict[str, Callable[[Storage], object]] = {
     "append": lambda s: s.append(sample_decision("new", scope=THEIRS)),
@@ -99,6 +101,7 @@ REFUSED: dict[str, Callable[[Storage], object]] = {
     "ask": lambda s: s.ask(sample_question("new", scope=THEIRS)),
     "open_questions": lambda s: s.open_questions(THEIRS, MORNING),
     "answer": lambda s: s.answer(sample_answer("theirs1")),
+    "no_answer": lambda s: s.no_answer(sample_no_answer("theirs1")),
     "answers_for_call": lambda s: s.answers_for_call(THEIRS, "call"),
     "asked": lambda s: s.asked(THEIRS, "call"),
     "learn": lambda s: s.learn(THEIRS, "u_01", "n", "s", "t", "u", MORNING),
@@ -128,7 +131,8 @@ def test_nothing_of_another_tenant_is_written_or_asked_for(
 
     def theirs() -> list[object]:
         open_ones = whole.open_questions(None, MORNING)
-        return [[stored.body for stored in whole.scan()], open_ones, whole.learned(THEIRS, "u_01")]
+        silent = whole.no_answers("theirs1")
+        return [[stored.body for stored in whole.scan()], open_ones, silent, whole.learned(THEIRS, "u_01")]
 
     before = theirs()
     with pytest.raises(PreflightError, match=r"has no place|is taken|was asked|may not see it"):
@@ -147,6 +151,7 @@ def test_its_own_rows_are_all_there(stores: tuple[Storage, Storage]) -> None:
     assert own.latest_for_call(OURS, "call") == whole.get("ours1")
     assert [question.question_id for question in own.open_questions(OURS, MORNING)] == ["ours1"]
     assert [answer.question_id for answer in own.answers_for_call(OURS, "call")] == ["ours0"]
+    assert own.no_answers("ours1") == [sample_no_answer("ours1")]
     assert [question.question_id for question in own.asked(OURS, "call")] == ["ours0", "ours1"]
     assert own.learned(OURS, "u_01") == [("pay", "ours", "ours")]
     own.forget(OURS, "u_01", "pay", MORNING)
@@ -173,7 +178,7 @@ def test_the_database_itself_draws_the_line(postgres: Server) -> None:
     fill(store, THEIRS)
     fill(store, OURS)
     address, operator = postgres.roles(store._pool._url)
-    tables = ("record", "slot", "question", "answer", "meaning")
+    tables = ("record", "slot", "question", "answer", "no_answer", "meaning")
 
     def counts(url: str, tenant: str | None) -> list[int]:
         with psycopg.connect(url, autocommit=True) as db:
@@ -182,9 +187,9 @@ def test_the_database_itself_draws_the_line(postgres: Server) -> None:
             rows = [db.execute(f"SELECT count(*) FROM preflight.{table}").fetchone() for table in tables]  # noqa: S608
             return [row[0] for row in rows if row]
 
-    assert counts(address, None) == counts(address, "") == [0, 0, 0, 0, 0]
-    assert counts(address, "ours") == counts(address, "theirs") == [5, 2, 2, 1, 1]
-    assert counts(operator, None) == [10, 4, 4, 2, 2]
+    assert counts(address, None) == counts(address, "") == [0, 0, 0, 0, 0, 0]
+    assert counts(address, "ours") == counts(address, "theirs") == [5, 2, 2, 1, 1, 1]
+    assert counts(operator, None) == [10, 4, 4, 2, 2, 2]
     with psycopg.connect(address, autocommit=True) as db:
         db.execute("SET preflight.tenant = 'ours'")
         for row in ("('x', 'theirs', 'c', 0, '')", "('x', '', 'c', 0, '')"):
@@ -192,8 +197,9 @@ def test_the_database_itself_draws_the_line(postgres: Server) -> None:
                 db.execute(
                     f"INSERT INTO preflight.question (question_id, tenant, conversation, expires_at, body) VALUES {row}"  # noqa: S608
                 )
-        with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
-            db.execute("INSERT INTO preflight.answer (question_id, body) VALUES ('theirs1', '')")
+        for table in ("answer", "no_answer"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+                db.execute(f"INSERT INTO preflight.{table} (question_id, body) VALUES ('theirs1', '')")  # noqa: S608
 
 
 def test_a_key_is_one_tenants(stores: tuple[Storage, Storage]) -> None:

@@ -19,7 +19,7 @@ from preflight.mcp.eras import Object
 from preflight.mcp.form import answers_of, form_of
 from preflight.mcp.sdk import Inbound, MCPError
 from preflight.model.question import Question
-from preflight.model.rules import Effect, no_graver
+from preflight.model.rules import EFFECTS, Effect
 from preflight.render.visible import visible
 from preflight.results import Accepted, Checked
 
@@ -94,9 +94,7 @@ class Asking:
         message = "\n".join([*([why] if why else []), visible(question.message)])
         elicitation = client.client.capabilities.get("elicitation")
         able = elicitation if isinstance(elicitation, dict) else None
-        form = (
-            form_of(question) if able is not None and _takes_forms(able) and no_graver(effect, self._form_for) else None
-        )
+        form = form_of(question) if able is not None and _takes_forms(able) and self._enough(effect) else None
         if form is not None:
             params = {"message": message, "requestedSchema": form}
             if client.version not in ("2025-06-18", "2025-03-26", "2024-11-05"):
@@ -109,6 +107,9 @@ class Asking:
                 params["elicitationId"] = question.question_id
             return await self._elicit(client, question, params, seconds)
         return Open("" if able is not None else "This client cannot ask the person.")
+
+    def _enough(self, effect: Effect) -> bool:
+        return self._form_for is not None and EFFECTS.index(effect) <= EFFECTS.index(self._form_for)
 
     async def _elicit(self, client: Inbound, question: Question, params: Object, seconds: float) -> Outcome:
         if client.era == "modern":

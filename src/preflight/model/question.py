@@ -74,6 +74,26 @@ class Attachment(msgspec.Struct, frozen=True, gc=False):
     call_id: str | None = None
 
 
+Silent = Literal["decline", "cancel", "time_out", "failed"]
+"""What came in place of an answer; `failed`: the channel itself did not work."""
+
+
+class NoAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """That a question was put and nobody answered. It stays open, and nothing is read from this (R-92).
+
+    `seconds` is how long that took. One that came `at_once` was not given by a person: a client did it by itself.
+    `client` is what the client calls itself.
+    """
+
+    question_id: str
+    channel: str
+    how: Silent
+    at: str
+    seconds: float
+    at_once: bool = False
+    client: str = ""
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a person answered, once (R-91). A value of None says that there is none (R-46).
 

@@ -281,8 +281,3 @@ class UserRules(msgspec.Struct, frozen=True, gc=False):
 
 FIELD = FieldRules()
 UNLISTED = ToolRules()
-
-
-def no_graver(effect: Effect, limit: Effect | None) -> bool:
-    """Whether an effect does no more harm than `limit`; nothing is within None."""
-    return limit is not None and EFFECTS.index(effect) <= EFFECTS.index(limit)

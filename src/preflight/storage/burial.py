@@ -18,6 +18,7 @@ FROM record WHERE seq = :seq
 _REMOVE: Final = "DELETE FROM record WHERE seq = :seq"
 _ANSWER: Final = "DELETE FROM answer WHERE question_id = :question_id"
 _ATTACHED: Final = "DELETE FROM attachment WHERE question_id = :question_id"
+_NO_ANSWERS: Final = "DELETE FROM no_answer WHERE question_id = :question_id"
 _QUESTION: Final = "DELETE FROM question WHERE question_id = :question_id"
 TOMBSTONES: Final = "SELECT body FROM tombstone ORDER BY seq"
 Step = tuple[str, Mapping[str, Any]]
@@ -35,4 +36,5 @@ def burying(graves: Sequence[Grave], tombstone: bytes, derived: Sequence[str]) -
         if grave.question_id is not None:
             yield _ANSWER, {"question_id": grave.question_id}
             yield _ATTACHED, {"question_id": grave.question_id}
+            yield _NO_ANSWERS, {"question_id": grave.question_id}
             yield _QUESTION, {"question_id": grave.question_id}

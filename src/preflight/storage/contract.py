@@ -18,6 +18,7 @@ from preflight.storage.samples import (
     MORNING,
     sample_answer,
     sample_decision,
+    sample_no_answer,
     sample_question,
     sample_slot,
     sample_step,
@@ -281,6 +282,22 @@ class StorageContract(FoldingContract):
         same(given, ["q2", "q1"], "answers for the call, oldest first")
         with refused(InvalidInput, "an answer to nothing"):
             store.answer(sample_answer("q5"))
+
+    def test_a_question_that_nobody_answers_stays_open(self) -> None:
+        store = self.open_storage()
+        for question_id in ("q1", "q2"):
+            store.ask(sample_question(question_id))
+        notes = [sample_no_answer("q1"), sample_no_answer("q1", how="time_out"), sample_no_answer("q1")]
+        for note in notes:
+            store.no_answer(note)
+        same(store.no_answers("q1"), notes, "R-92: each of them, oldest first")
+        same((store.no_answers("q2"), store.no_answers("q3")), ([], []), "none")
+        same([q.question_id for q in store.open_questions(HERE, MORNING)], ["q1", "q2"], "R-92: still open")
+        same((store.answer_to("q1"), store.answers_for_call(HERE, "call")), (None, []), "R-92: nothing is read from it")
+        holds(store.answer(sample_answer("q1")), "R-92: a later answer counts")
+        same(store.no_answers("q1"), notes, "what was noted stays")
+        with refused(InvalidInput, "no answer to nothing"):
+            store.no_answer(sample_no_answer("q3"))
 
     def test_a_learned_name_holds_until_it_is_forgotten(self) -> None:
         store = self.open_storage()

@@ -12,7 +12,7 @@ from itertools import islice
 from preflight import codec
 from preflight.core import lifecycle
 from preflight.errors import InvalidInput, StorageError
-from preflight.model.question import Answer, Attachment, Question
+from preflight.model.question import Answer, Attachment, NoAnswer, Question
 from preflight.model.record import Record, RecordState
 from preflight.model.request import Scope
 from preflight.ports import Admission, Grave, LogHead, Query, RawRecord, Signer, Stored
@@ -44,6 +44,7 @@ class MemoryStorage(MemoryDeferrals):
         self._questions: dict[str, bytes] = {}
         self._answers: dict[str, bytes] = {}
         self._attached: dict[tuple[str, str | None, str], Attachment] = {}
+        self._no_answers: dict[str, list[bytes]] = {}
         self._meanings: dict[_Key, tuple[str, str]] = {}
 
     def append(self, record: Record, *, durable: bool = False, signer: Signer | None = None) -> Stored:  # noqa: ARG002  nothing here is durable
@@ -146,6 +147,7 @@ class MemoryStorage(MemoryDeferrals):
                 self._questions.pop(grave.question_id or "", None)
                 self._answers.pop(grave.question_id or "", None)
                 self._attached = {key: run for key, run in self._attached.items() if key[0] != grave.question_id}
+                self._no_answers.pop(grave.question_id or "", None)
 
     def compact(self) -> None:
         """Do nothing: what is removed is gone at once."""
@@ -242,6 +244,19 @@ class MemoryStorage(MemoryDeferrals):
         with self._opened():
             bodies = [body for question_id, body in self._answers.items() if question_id in asked]
         return [codec.decode_answer(body) for body in bodies]
+
+    def no_answer(self, note: NoAnswer) -> None:
+        """Note that a question was put and nobody answered (R-92)."""
+        body = encode(note)
+        with self._opened():
+            if note.question_id not in self._questions:
+                raise InvalidInput("question_id", f"no question `{note.question_id}` was asked")
+            self._no_answers.setdefault(note.question_id, []).append(body)
+
+    def no_answers(self, question_id: str) -> list[NoAnswer]:
+        """Return how often a question was put in vain, oldest first."""
+        with self._opened():
+            return [codec.decode_no_answer(body) for body in self._no_answers.get(question_id, ())]
 
     def learn(self, scope: Scope, user_id: str, name: str, server: str, tool: str, by: str, at: str) -> None:  # noqa: ARG002  who and when are for the stores that last
         """Remember that this user means this tool by `name`; the same again is harmless."""

@@ -34,7 +34,9 @@ _STORE = (
     "%s::text[], %s::text[], %s::text[])"
 )
 _FLUSH = "SELECT preflight.flush()"
-_VACUUM = "VACUUM preflight.record, preflight.slot, preflight.question, preflight.answer, preflight.attachment"
+_VACUUM = "VACUUM " + ", ".join(
+    f"preflight.{table}" for table in ("record", "slot", "question", "answer", "no_answer", "attachment")
+)
 _LOCK = "SELECT pg_advisory_xact_lock(%s)"
 
 

@@ -22,7 +22,7 @@ from preflight.errors import InvalidInput, StorageError
 T = TypeVar("T")
 Connection = psycopg.Connection[Any]
 _MIGRATING = 8097399  # the advisory lock under which one program at a time changes the schema
-_TABLES = "record|slot|question|answer|meaning|buried|tombstone|deferral|deferral_note|occurrence|attachment"
+_TABLES = "record|slot|question|answer|meaning|buried|tombstone|deferral|deferral_note|occurrence|attachment|no_answer"
 
 _ADVICE: tuple[tuple[type[psycopg.Error], str], ...] = (
     (errors.LockNotAvailable, "another session holds its lock; try again, or find out what keeps it"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from preflight.model.decision import SCHEMA_VERSION
-from preflight.model.question import Answer, AskedSlot, Question
+from preflight.model.question import Answer, AskedSlot, NoAnswer, Question
 from preflight.model.record import Outcome, Record, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.model.slot import FieldState, Source
@@ -73,6 +73,12 @@ def sample_question(question_id: str, **changes: object) -> Question:
         call_id="call",
         slots=(AskedSlot("to_account", {"type": "string"}),),
     )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def sample_no_answer(question_id: str, **changes: object) -> NoAnswer:
+    """Return that nobody answered; `changes` are fields of `NoAnswer`."""
+    plain = NoAnswer(question_id=question_id, channel="form", how="decline", at=MORNING, seconds=7.5, client="wire 1")
     return msgspec.structs.replace(plain, **changes)
 
 

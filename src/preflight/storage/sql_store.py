@@ -13,7 +13,7 @@ import msgspec
 from preflight import codec
 from preflight.core import lifecycle
 from preflight.errors import InvalidInput, StorageError
-from preflight.model.question import Answer, Question
+from preflight.model.question import Answer, NoAnswer, Question
 from preflight.model.record import Outcome, Record, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.ports import Admission, LogHead, RawRecord, Seal, Stored
@@ -130,6 +130,17 @@ class SqlStorage(SqlDeferrals, SqlFolding):
     def answers_for_call(self, scope: Scope, call_id: str) -> list[Answer]:
         """Return the answers given to questions about this call, oldest first."""
         return self._answers(statements.ANSWERS_FOR_CALL, _of(scope, call_id=call_id))
+
+    def no_answer(self, note: NoAnswer) -> None:
+        """Note that a question was put and nobody answered (R-92)."""
+        row = {"question_id": note.question_id, "body": encode(note)}
+        if not self._run(statements.NO_ANSWER, row, durable=False):
+            raise InvalidInput("question_id", f"no question `{note.question_id}` was asked")
+
+    def no_answers(self, question_id: str) -> list[NoAnswer]:
+        """Return how often a question was put in vain, oldest first."""
+        rows = self._read(statements.NO_ANSWERS, {"question_id": question_id})
+        return [codec.decode_no_answer(body) for (body,) in rows]
 
     # learned names
 

@@ -127,6 +127,12 @@ SELECT body FROM (
     WHERE tenant = :tenant AND conversation = :conversation AND call_id = :call_id
 ) AS of_call ORDER BY seq
 """
+NO_ANSWER = """
+INSERT INTO no_answer (question_id, body)
+SELECT question_id, :body FROM question WHERE question_id = :question_id
+RETURNING seq
+"""
+NO_ANSWERS = "SELECT body FROM no_answer WHERE question_id = :question_id ORDER BY seq"
 
 _NEWEST_MEANING = """
     SELECT server, tool FROM meaning

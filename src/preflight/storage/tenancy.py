@@ -11,7 +11,7 @@ from typing import cast
 import msgspec
 
 from preflight.errors import InvalidInput
-from preflight.model.question import Answer, Attachment, Question
+from preflight.model.question import Answer, Attachment, NoAnswer, Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.ports import Admission, Folding, LogHead, Query, RawRecord, Signer, Storage, Stored
@@ -124,6 +124,16 @@ class TenantStorage(TenantDeferrals):
     def answer_to(self, question_id: str) -> Answer | None:
         """Return the answer of a question of this tenant, if one was given."""
         return None if self.question(question_id) is None else self._store.answer_to(question_id)
+
+    def no_answer(self, note: NoAnswer) -> None:
+        """Note that a question of this tenant was put and nobody answered."""
+        if self.question(note.question_id) is None:
+            raise InvalidInput("question_id", f"no question `{note.question_id}` was asked")
+        self._store.no_answer(note)
+
+    def no_answers(self, question_id: str) -> list[NoAnswer]:
+        """Return how often a question of this tenant was put in vain."""
+        return [] if self.question(question_id) is None else self._store.no_answers(question_id)
 
     def asked(self, scope: Scope, call_id: str) -> list[Question]:
         """Return every question asked about this call."""

@@ -33,6 +33,7 @@ GRANT INSERT (question_id, tenant, conversation, call_id, expires_at, body)
 GRANT INSERT (question_id, body) ON preflight.answer TO preflight_app, preflight_operator;
 GRANT INSERT (question_id, fold, tenant, conversation, call_id, decision_id)
     ON preflight.attachment TO preflight_app, preflight_operator;
+GRANT INSERT (question_id, body) ON preflight.no_answer TO preflight_app, preflight_operator;
 GRANT INSERT (tenant, conversation, user_id, name, server, tool, confirmed_by, at)
     ON preflight.meaning TO preflight_app, preflight_operator;
 GRANT INSERT, UPDATE ON preflight.deferral TO preflight_app, preflight_operator;
@@ -45,7 +46,7 @@ DECLARE
     name TEXT;
 BEGIN
     FOREACH name IN ARRAY ARRAY['record', 'slot', 'question', 'answer', 'meaning', 'buried', 'tombstone',
-                               'deferral', 'deferral_note', 'occurrence', 'attachment'] LOOP
+                               'deferral', 'deferral_note', 'occurrence', 'attachment', 'no_answer'] LOOP
         IF NOT EXISTS (
             SELECT 1 FROM pg_policies WHERE schemaname = 'preflight' AND tablename = name AND policyname = 'every_tenant'
         ) THEN
