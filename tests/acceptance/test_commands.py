@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 
 import pytest
 
+from preflight.storage import open_storage
+from preflight.testing import sample_answer, sample_decision, sample_no_answer, sample_question
 from tests.acceptance.requests import complete, transfer
 from tests.acceptance.terminal import ROOT, Shell
 
@@ -160,6 +163,27 @@ def test_doctor_shows_what_is_in_place_and_what_waits(shell: Shell) -> None:
     text = shell("doctor")
     assert text.code == 0
     assert "see: preflight pending" in text.out
+
+
+def test_doctor_tells_which_clients_can_ask(shell: Shell) -> None:
+    with closing(open_storage(str(shell.db))) as storage:
+        for number in range(4):
+            storage.append(sample_decision(f"d{number}", "ask_user", question_id=f"q{number}"))
+            storage.ask(sample_question(f"q{number}"))
+        storage.append(sample_decision("d4", "ask_user", question_id="gone"))
+        storage.append(sample_decision("d5", "ask_user"))
+        storage.no_answer(sample_no_answer("q0", client="mute 1", at_once=True))
+        storage.no_answer(sample_no_answer("q0", client="able 2", at="2026-03-01T10:00:00Z"))
+        storage.no_answer(sample_no_answer("q0", client="", channel="callback"))
+        for number, channel in ((1, "form (able 2, 4.0 s)"), (2, "form (new (x) 1, 0.5 s)"), (3, "page")):
+            storage.answer(sample_answer(f"q{number}", channel=channel, answered_at=f"2026-03-01T11:0{number}:00Z"))
+    clients = shell("doctor", "--json").json["clients"]
+    assert [(each["client"], each["answered"], each["in_vain"], each["by_itself"]) for each in clients] == [
+        ("new (x) 1", 1, 0, 0), ("able 2", 1, 1, 0), ("mute 1", 0, 1, 1),
+    ]  # fmt: skip
+    text = [" ".join(line.split()) for line in shell("doctor").out.splitlines()]
+    assert "able 2 yes 1 1" in text
+    assert "mute 1 not seen: it refused at once, by itself; use the answer page or a terminal 0 1" in text
 
 
 def test_doctor_says_when_the_records_cannot_be_used(shell: Shell) -> None:

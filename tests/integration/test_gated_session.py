@@ -148,7 +148,9 @@ async def test_no_answer_leaves_the_question_open(
             await gated.call_tool("transfer", RENT)
         assert await ledger(gated) == []
     assert len(asked) == (1 if said is None else 3)
-    assert len(gate.pending()) == 1
+    (question,) = gate.pending()
+    noted = gate.storage.no_answers(question.question_id)
+    assert [(note.how, note.channel) for note in noted] == ([("decline", "callback")] if said is None else [])
 
 
 def parked(gate: AsyncPreflight | Preflight) -> dict[str, object]:

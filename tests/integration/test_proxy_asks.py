@@ -121,15 +121,30 @@ async def test_a_form_is_not_enough_for_what_cannot_be_undone(tmp_path: Path) ->
     assert "preflight answer" in text
 
 
-@pytest.mark.parametrize("refusal", ["decline", "cancel", "what is this"])
-async def test_a_refusal_is_no_answer(tmp_path: Path, refusal: str) -> None:
-    async with writing(tmp_path, answer=saying(refusal)) as wire:
+def silences(folder: Path) -> list[tuple[str, bool]]:
+    """Return how each question was put in vain, and whether that came at once."""
+    storage = open_storage(folder / "records.db")
+    try:
+        asked = [stored.record.question_id for stored in storage.scan() if stored.record.question_id]
+        found = [silence for question in asked for silence in storage.no_answers(question)]
+        assert {(silence.channel, silence.client) for silence in found} <= {("elicitation", "wire 1")}
+        assert all(storage.answer_to(question) is None for question in asked)
+        return [(silence.how, silence.at_once) for silence in found]
+    finally:
+        storage.close()
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+@pytest.mark.parametrize(("refusal", "how"), [("decline", "decline"), ("cancel", "cancel"), ("what is this", "failed")])
+async def test_a_refusal_is_no_answer(tmp_path: Path, refusal: str, how: str, era: str) -> None:
+    async with writing(tmp_path, answer=saying(refusal), era=era) as wire:
         response = await wire.call("write", {"line": "hello"})
         assert "waits for a person" in said(response)
         assert "refused at once" in said(response)
         again = await wire.call("write", {"line": "hello"})
     assert again["result"]["_meta"] == response["result"]["_meta"]  # it attaches to the question that is open
     assert states(tmp_path) == ["ask_user"]
+    assert silences(tmp_path) == [(how, True)] * 2  # R-92: kept, and nothing is read from it
     assert not [entry for entry in logged(tmp_path / "log") if entry[0] == "write"]
 
 
@@ -168,6 +183,14 @@ async def test_a_call_is_held_no_longer_than_its_budget(tmp_path: Path) -> None:
         cancelled = await wire.until("notifications/cancelled")
     assert "waits for a person" in said(response)
     assert cancelled["params"]["requestId"] == wire.asked[0]["id"]
+    assert silences(tmp_path) == [("time_out", False)]
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_a_form_that_comes_back_empty_is_no_answer(tmp_path: Path, era: str) -> None:
+    async with writing(tmp_path, answer=saying({"restatement": ""}), era=era) as wire:
+        assert "came back empty" in said(await wire.call("write", {"line": "hello"}))
+    assert silences(tmp_path) == [("empty", True)]
 
 
 async def test_an_answer_at_a_terminal_lets_a_held_call_go_on(tmp_path: Path) -> None:

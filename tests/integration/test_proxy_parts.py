@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from preflight import create_preflight
 from preflight.core.when import FORMS
 from preflight.errors import AnswerRefused, InvalidInput
 from preflight.mcp import eras
@@ -23,6 +24,7 @@ from preflight.mcp.pairing import Pairing
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import MCPError
 from preflight.mcp.sealing import Sealing
+from preflight.mcp.silence import note_silence
 from preflight.mcp.texts import changes
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.model.request import Scope
@@ -303,3 +305,17 @@ def test_marks_take_lists_as_servers_send_them() -> None:
     for untouched in ({"tools": [unnamed, "b"]}, {"tools": None}, {}):
         assert marks.on_page("s", untouched) is untouched
     assert marks.on_page("other", page) is page
+
+
+def test_that_nobody_answered_is_kept_and_where_it_cannot_be_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    gate = create_preflight(storage=MemoryStorage())
+    gate.storage.ask(question())
+    note_silence(gate, question(), "form", "time_out", -0.5)
+    note_silence(gate, question(), "form", "cancel", 0.5, "wire 1")
+    kept = gate.storage.no_answers("q")
+    assert [(note.how, note.seconds, note.at_once, note.client) for note in kept] == [
+        ("time_out", 0.0, False, ""), ("cancel", 0.5, True, "wire 1"),
+    ]  # fmt: skip
+    gate.close()
+    note_silence(gate, question(), "form", "decline", 2, "wire 1")
+    assert "no answer to q (decline by wire 1), not stored" in caplog.text

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from preflight.audit.prov import as_prov
 from preflight.clock import iso
 from preflight.model.sealed import MASK
 from preflight.results import Claimed
-from preflight.testing import MemoryStorage, sample_decision, sample_slot, sample_step
+from preflight.storage import open_storage
+from preflight.testing import MemoryStorage, sample_decision, sample_no_answer, sample_slot, sample_step
 from tests.acceptance.requests import complete, transfer
 from tests.acceptance.terminal import BANK, Shell
 
@@ -169,6 +171,35 @@ def test_a_cell_keeps_plain_text_and_shows_hidden_characters() -> None:
     assert [cell(value) for value in ("plain", 'a "b", c', None, 7, "a\nb", "x\u202ey")] == [
         "plain", 'a "b", c', "", "7", "a\\nb", "x\\u{202e}y"
     ]  # fmt: skip
+
+
+def test_that_nobody_answered_is_told_and_exported(shell: Shell) -> None:
+    #
+    asked = shell("check", "--json", shell.request("r.json", transfer())).json
+    question = asked["question"]["question_id"]
+    silence = sample_no_answer(question, at_once=True, seconds=0.2, client="wire\u202e 1")
+    with closing(open_storage(str(shell.db))) as storage:
+        storage.no_answer(silence)
+        storage.no_answer(sample_no_answer(question, how="time_out", client=""))
+    told = shell("explain", question).out
+    assert "no answer  declined by form (wire\\u{202e} 1), at once, so by no person, at 2026-03-01" in told
+    assert "no answer  nobody answered in time by form, after 7.5 s, at 2026-03-01" in told
+    assert shell("explain", "--json", question).json["no_answers"][0]["at_once"] is True
+    (line,) = [json.loads(each) for each in shell("audit", "export").out.splitlines()]
+    assert [note["how"] for note in line["no_answers"]] == ["decline", "time_out"]
+    (row,) = csv.DictReader(io.StringIO(shell("audit", "export", "--format", "csv").out))
+    assert row["no_answers"].startswith("declined by form (wire")
+    prov = shell("audit", "export", "--format", "prov").json
+    (record,) = [entity for entity in prov["entity"].values() if "pf:noAnswer" in entity]
+    assert len(record["pf:noAnswer"]) == 2
+
+
+def test_that_every_question_was_answered_is_told_by_leaving_it_out(shell: Shell) -> None:
+    ready(shell)
+    (line,) = [json.loads(each) for each in shell("audit", "export").out.splitlines()]
+    assert "no_answers" not in line
+    (row,) = csv.DictReader(io.StringIO(shell("audit", "export", "--format", "csv").out))
+    assert row["no_answers"] == ""
 
 
 def whole_story() -> MemoryStorage:

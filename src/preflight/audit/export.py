@@ -5,34 +5,59 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
 
+import msgspec
+
+from preflight.model.question import NoAnswer
 from preflight.model.record import Record
 from preflight.ports import Stored
+from preflight.render.explain import silence_words
 from preflight.render.public import public
 from preflight.render.visible import visible
 
 COLUMNS: Final = (
     "seq", "timestamp", "state", "user_id", "tenant", "conversation", "server", "tool", "action_key", "gate", "reason",
-    "arguments", "outcome", "decision_id", "record_id", "previous_digest", "digest", "key_id",
+    "arguments", "outcome", "decision_id", "record_id", "previous_digest", "digest", "key_id", "no_answers",
 )  # fmt: skip
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
 """How a cell begins that a spreadsheet would run."""
 
 
-def as_json_lines(records: Iterable[Stored]) -> Iterator[str]:
-    """Yield one JSON object a line: the record, its place, its digest and the key that signed it."""
+Silences = Callable[[str], Sequence[NoAnswer]]
+"""Returns how often a question was put in vain (R-92)."""
+
+
+def none_known(_question_id: str) -> Sequence[NoAnswer]:
+    """Return nothing: for records without their questions."""
+    return ()
+
+
+def silences_of(record: Record, silences: Silences) -> Sequence[NoAnswer]:
+    """Return how often the question of a decision was put in vain; a step of an execution asks nothing."""
+    asked = record.question_id if record.record_id == record.decision_id else None
+    return silences(asked) if asked else ()
+
+
+def as_json_lines(records: Iterable[Stored], silences: Silences = none_known) -> Iterator[str]:
+    """Yield one JSON object a line: the record, its place, its digest and the key that signed it.
+
+    `no_answers` says how often its question was put in vain; it is no part of what is hashed and signed.
+    """
     for stored in records:
-        shape = {"seq": stored.seq, "digest": stored.digest, "key_id": _key(stored), "record": public(stored.record)}
+        shape: dict[str, Any] = {"seq": stored.seq, "digest": stored.digest, "key_id": _key(stored)}
+        shape["record"] = public(stored.record)
+        if found := silences_of(stored.record, silences):
+            shape["no_answers"] = msgspec.to_builtins(found)
         yield json.dumps(shape, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
-def as_csv(records: Iterable[Stored]) -> Iterator[str]:
+def as_csv(records: Iterable[Stored], silences: Silences = none_known) -> Iterator[str]:
     """Yield a heading and one row a record (RFC 4180); every cell is quoted, and none begins like a formula."""
     yield _row(COLUMNS)
     for stored in records:
-        yield _row(_cells(stored))
+        yield _row((*_cells(stored), _silent(silences_of(stored.record, silences))))
 
 
 def cell(value: object) -> str:
@@ -66,6 +91,10 @@ def _outcome(record: Record) -> str | None:
         return None
     told = (outcome.error, outcome.settled_as, outcome.by and f"by {outcome.by}", outcome.evidence)
     return "; ".join(text for text in told if text) or None
+
+
+def _silent(found: Sequence[NoAnswer]) -> str | None:
+    return "; ".join(silence_words(each) for each in found) or None
 
 
 def _key(stored: Stored) -> str | None:

@@ -8,34 +8,37 @@ by it. Secrets stay masked (R-78).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
 from msgspec import UNSET
 
+from preflight.audit.export import Silences, none_known, silences_of
 from preflight.model.json_value import thaw
+from preflight.model.question import NoAnswer
 from preflight.model.record import Record
 from preflight.model.slot import FieldState
 from preflight.ports import Stored
+from preflight.render.explain import silence_words
 
 PREFIX: Final = "urn:preflight:"
 _PERSONAL: Final = frozenset({"user_answer", "instruction", "pre_set_data"})
 Document = dict[str, dict[str, Any]]
 
 
-def as_prov(records: Iterable[Stored]) -> Document:
+def as_prov(records: Iterable[Stored], silences: Silences = none_known) -> Document:
     """Return the records as one PROV-JSON document."""
     document: Document = {"prefix": {"pf": PREFIX}}
     for stored in records:
-        _add(document, stored)
+        _add(document, stored, silences_of(stored.record, silences))
     return document
 
 
-def _add(document: Document, stored: Stored) -> None:
+def _add(document: Document, stored: Stored, silent: Sequence[NoAnswer]) -> None:
     record = stored.record
     entity = _name("record", record.record_id)
-    attributes = {
+    attributes: dict[str, Any] = {
         "prov:type": _typed("pf:Record"),
         "pf:state": record.execution_decision,
         "pf:seq": stored.seq,
@@ -44,6 +47,8 @@ def _add(document: Document, stored: Stored) -> None:
     }
     if record.tool is not None:
         attributes |= {"pf:server": record.tool.server, "pf:tool": record.tool.name}
+    if silent:
+        attributes["pf:noAnswer"] = [silence_words(each) for each in silent]
     _put(document, "entity", entity, attributes)
     check = _name("check", record.decision_id)
     if record.record_id == record.decision_id:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
+import msgspec
 import typer
 
 from preflight.api import Preflight
@@ -109,13 +110,16 @@ def explain(
         record = steps[0]
         question = gate.storage.question(record.question_id) if record.question_id else None
         answers = _answers(gate, record)
+        silences = gate.storage.no_answers(record.question_id) if record.question_id else []
     if as_json:
         shape: dict[str, Any] = {"steps": [public(step) for step in steps]}
         if question is not None:
             shape["question"] = public_question(question)
+        if silences:
+            shape["no_answers"] = msgspec.to_builtins(silences)
         Screen().json(shape)
     else:
-        Screen().show(explanation(steps, question, answers))
+        Screen().show(explanation(steps, question, answers, silences))
 
 
 def _steps(gate: Preflight, identifier: str) -> list[Record]:

@@ -13,7 +13,7 @@ import typer
 
 from preflight.api import Preflight
 from preflight.audit import Finding, Head, Report, head_of, read_head, signed_head, verify
-from preflight.audit.export import as_csv, as_json_lines
+from preflight.audit.export import Silences, as_csv, as_json_lines
 from preflight.audit.prov import as_prov
 from preflight.cli.codes import DONE, ERROR
 from preflight.cli.opening import AsJson, Db, opened_to_read
@@ -105,19 +105,19 @@ def export(
       preflight audit export --format csv > records.csv
     """
     with opened_to_read(db) as gate:
-        for text in _exported(gate.storage.scan(), form):
+        for text in _exported(gate.storage.scan(), gate.storage.no_answers, form):
             sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def _exported(records: Iterable[Stored], form: Format) -> Iterable[str]:
+def _exported(records: Iterable[Stored], silences: Silences, form: Format) -> Iterable[str]:
     match form:
         case "jsonl":
-            return as_json_lines(records)
+            return as_json_lines(records, silences)
         case "csv":
-            return as_csv(records)
+            return as_csv(records, silences)
         case "prov":
-            return [json.dumps(as_prov(records), ensure_ascii=False, indent=2), "\n"]
+            return [json.dumps(as_prov(records, silences), ensure_ascii=False, indent=2), "\n"]
 
 
 def _ring(gate: Preflight, keys: Path | None) -> Keyring | FiledKeyring:

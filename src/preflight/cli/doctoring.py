@@ -24,6 +24,7 @@ from preflight.render.styled import Block, Table, line
 from preflight.render.visible import visible
 
 if TYPE_CHECKING:
+    from preflight.cli.clients import ClientSeen
     from preflight.cli.examining import RulesFound, ServerFound
     from preflight.rules.ruleset import RuleSet
 
@@ -62,25 +63,32 @@ def doctor(
 
     Exit code: 0, or 1 when something is broken: the records, the rules, a server, a pin, a rule about nothing.
     """
-    from preflight.cli.examined import broken_told, rules_told, server_told
+    from preflight.cli.clients import clients_seen
+    from preflight.cli.examined import broken_told, clients_told, rules_told, server_told
     from preflight.cli.examining import broken, rules_found
 
     if rules:
         os.environ[RULES] = rules
     known = rules_found()
+    clients: list[ClientSeen] = []
     found: dict[str, Any] = {**_versions(), **_hosts(), "database": database(db)}
     try:
         with opened_to_read(db, with_rules=known is None or known[1] is not None) as gate:
             found |= _waiting(gate)
+            clients = clients_seen(gate.storage)
     except StorageError as fault:
         found["fault"] = str(fault)
     setup = _setup(known, command, url, servers, name, user or getpass.getuser(), timeout, form_for)
     faults = list(broken(known, setup, whole=servers is not None))
     if as_json:
-        whole = {"rules": known and known[0], "servers": setup, "broken": faults}
+        whole = {"clients": clients, "rules": known and known[0], "servers": setup, "broken": faults}
         Screen().json({**found, **msgspec.to_builtins(whole)})
     else:
-        told = [*(rules_told(known[0]) if known else ()), *(block for each in setup for block in server_told(each))]
+        told = [
+            *clients_told(clients),
+            *(rules_told(known[0]) if known else ()),
+            *(block for each in setup for block in server_told(each)),
+        ]
         Screen().show([*_told(found), *told, *broken_told(faults)])
     raise typer.Exit(ERROR if faults or "fault" in found else DONE)
 

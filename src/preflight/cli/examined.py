@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from preflight.cli.clients import ClientSeen
 from preflight.cli.examining import RulesFile, RulesFound, ServerFound
 from preflight.hosts.health import ago
 from preflight.render.styled import Block, Line, Piece, Style, Table, line
@@ -11,6 +12,25 @@ from preflight.render.visible import quoted, visible
 from preflight.standing import Standing
 
 _STYLES: dict[str, Style] = {"passes": "good", "gated": "", "held": "bad"}
+
+
+def clients_told(clients: Sequence[ClientSeen]) -> Iterator[Block]:
+    """Tell which clients were asked, and whether a person answers there."""
+    yield line()
+    if not clients:
+        yield line("clients: no client seen yet that was asked something", "dim")
+        return
+    rows = tuple(
+        (line(visible(each.client)), line(*_can_ask(each)), line(f"{each.answered}"), line(f"{each.in_vain}"))
+        for each in clients
+    )
+    yield Table(("client", "a person answers there", "answered", "in vain"), rows)
+
+
+def _can_ask(client: ClientSeen) -> tuple[str, Style]:
+    if client.asks:
+        return "yes", "good"
+    return "not seen: it refused at once, by itself; use the answer page or a terminal", "bad"
 
 
 def rules_told(found: RulesFound) -> Iterator[Block]:

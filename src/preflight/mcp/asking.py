@@ -18,15 +18,17 @@ from preflight.errors import AnswerRefused, StorageError, describe
 from preflight.mcp.eras import Object
 from preflight.mcp.form import answers_of, form_of
 from preflight.mcp.sdk import Inbound, MCPError
-from preflight.model.question import Question
+from preflight.mcp.silence import INSTANT_SECONDS, note_silence
+from preflight.model.question import Question, Silent
 from preflight.model.rules import EFFECTS, Effect
 from preflight.render.visible import visible
 from preflight.results import Accepted, Checked
 
 GATE_KEY: Final = "preflight"
 """The key of our own question among those that a modern client answers."""
-INSTANT_SECONDS: Final = 1.0
-"""A refusal that comes sooner was not given by a person (R-92)."""
+CHANNEL: Final = "elicitation"
+"""How a client is asked, by a form or a link: what is noted where nobody answers."""
+_REFUSALS: Final[dict[str, Silent]] = {"decline": "decline", "cancel": "cancel"}
 _POLL_SECONDS: Final = 0.5
 _TRIES: Final = 3
 _log = logging.getLogger("preflight.mcp")
@@ -138,13 +140,15 @@ class Asking:
         result = said if isinstance(said, dict) else {}
         action = result.get("action")
         if action != "accept":
-            why = "The client refused at once, by itself." if took < INSTANT_SECONDS else "Nobody answered."
-            _log.info("no answer to %s: %s by %s after %.1f s", question.question_id, action, _who(client), took)
-            return Open(why)
+            how = "time_out" if said is _NOBODY else _REFUSALS.get(str(action), "failed")
+            await self._unanswered(client, question, how, took)
+            return Open("The client refused at once, by itself." if took < INSTANT_SECONDS else "Nobody answered.")
         content = result.get("content")
         if not isinstance(content, dict):  # the page was opened, which is no answer yet
-            elsewhere = await self._elsewhere(question, left)
-            return Answered(None) if elsewhere else Open("Nobody answered yet.")
+            if await self._elsewhere(question, left):
+                return Answered(None)
+            await self._unanswered(client, question, "time_out", took + max(left, 0.0))
+            return Open("Nobody answered yet.")
         return await self._filled_in(client, question, content, took)
 
     async def _filled_in(
@@ -152,6 +156,7 @@ class Asking:
     ) -> Answered | Open | Refill:
         values = answers_of(question, content)
         if not values:
+            await self._unanswered(client, question, "empty", took)
             return Open("The form came back empty.")
         channel = f"form ({_who(client)}, {took:.1f} s)"
         try:
@@ -164,8 +169,12 @@ class Asking:
             return Open(f"The answer could not be stored: {visible(str(fault))}")
         return Answered(None if isinstance(answered, Accepted) else answered)
 
+    async def _unanswered(self, client: Inbound, question: Question, how: Silent, took: float) -> None:
+        """Keep that this client brought no answer (R-92)."""
+        await anyio.to_thread.run_sync(note_silence, self._gate, question, CHANNEL, how, took, _who(client))
+
     async def _first(self, client: Inbound, question: Question, params: Object, seconds: float) -> object:
-        """Return what the client says, or that an answer was given elsewhere, whichever is first; None for neither."""
+        """Return what the client says, or that an answer was given elsewhere, whichever is first; or that none was."""
         said: list[object] = []
 
         async def by_client() -> None:
@@ -185,7 +194,7 @@ class Asking:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(by_client)
             tasks.start_soon(elsewhere)
-        return said[0] if said else None
+        return said[0] if said else _NOBODY
 
     async def _elsewhere(self, question: Question, seconds: float) -> bool:
         """Wait for an answer on the page of this proxy, or in a terminal: that one only shows in the store."""
@@ -208,6 +217,7 @@ class Refill:
 
 
 _ELSEWHERE: Final = object()
+_NOBODY: Final = object()
 
 
 def _takes_forms(able: Object) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self, cast
@@ -21,6 +22,7 @@ from preflight.api import ANYWHERE, AsyncPreflight, Preflight
 from preflight.errors import AnswerRefused, CallerError, InvalidInput, PreflightError
 from preflight.hosts.words import ARGUMENTS, TOOL
 from preflight.mcp.calls import CallIds
+from preflight.mcp.silence import note_silence
 from preflight.mcp.texts import CHANGED, DECISION, changes
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
@@ -253,9 +255,12 @@ class GatedSession:
     async def _answered(self, question: Question, ask: Ask) -> Checked | Accepted | None:
         why = ""
         for _ in range(TRIES):
+            began = time.monotonic()
             said = ask(question, why)
             values = await said if inspect.isawaitable(said) else said
             if values is None:
+                took = time.monotonic() - began
+                await anyio.to_thread.run_sync(note_silence, self._gate, question, CHANNEL, "decline", took)
                 return None
             answer = partial(self._gate.answer, question.question_id, values, person=self._user_id, channel=CHANNEL)
             try:

@@ -74,8 +74,8 @@ class Attachment(msgspec.Struct, frozen=True, gc=False):
     call_id: str | None = None
 
 
-Silent = Literal["decline", "cancel", "time_out", "failed"]
-"""What came in place of an answer; `failed`: the channel itself did not work."""
+Silent = Literal["decline", "cancel", "time_out", "empty", "failed"]
+"""What came in place of an answer. `empty`: a form in which nothing stood; `failed`: the channel did not work."""
 
 
 class NoAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

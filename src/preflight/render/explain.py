@@ -8,11 +8,11 @@ from msgspec import UnsetType
 
 from preflight.model.evidence import Evidence
 from preflight.model.instruction import Segment
-from preflight.model.question import Answer, Question
+from preflight.model.question import Answer, NoAnswer, Question
 from preflight.model.record import Record
 from preflight.model.slot import FieldState
 from preflight.render.changes import would_have_changed
-from preflight.render.phrases import DECISIONS, ROUTES, source_words, why_unknown
+from preflight.render.phrases import DECISIONS, ROUTES, SILENCES, source_words, why_unknown
 from preflight.render.reading import near, readings
 from preflight.render.record import (
     checklist_lines,
@@ -28,11 +28,15 @@ from preflight.render.words import marked, places
 
 
 def explanation(
-    steps: Sequence[Record], question: Question | None = None, answers: Sequence[Answer] = ()
+    steps: Sequence[Record],
+    question: Question | None = None,
+    answers: Sequence[Answer] = (),
+    silences: Sequence[NoAnswer] = (),
 ) -> list[Block]:
     """Explain a decision: `steps` are its record and those of its execution, oldest first.
 
-    `question` is what it asked; `answers` are those that were given about the same call.
+    `question` is what it asked; `answers` are those that were given about the same call, `silences` how often the
+    question was put in vain.
     """
     record = steps[0]
     blocks: list[Block] = [_verdict(steps), headline(record), line(), *_path(record), *words_lines(record)]
@@ -43,7 +47,7 @@ def explanation(
         *checklist_lines(record.user_checklist or ()),
         *condition_lines(record.conditions, places=True),
         *left_out(record),
-        *_asked(record, question, answers),
+        *_asked(record, question, answers, silences),
     ]
     if len(steps) > 1:
         blocks += [line(), line("what happened", "strong"), *map(_step, steps)]
@@ -121,17 +125,27 @@ def _segment(mention: Evidence, record: Record) -> Segment | None:
     return segment if segment.grounds and 0 <= mention.start < mention.end <= len(segment.text) else None
 
 
-def _asked(record: Record, question: Question | None, answers: Sequence[Answer]) -> list[Line]:
+def _asked(
+    record: Record, question: Question | None, answers: Sequence[Answer], silences: Sequence[NoAnswer]
+) -> list[Line]:
     lines: list[Line] = []
     if question is not None:
         lines.append(labelled("question", f"{question.question_id}: {visible(question.message)}"))
     elif record.question_id:
         lines.append(labelled("question", record.question_id))
+    lines += [labelled("no answer", silence_words(silence)) for silence in silences]
     for answer in answers:
         names = ", ".join(map(visible, [*answer.values, *answer.items] or ["the act, said again"]))
         who = f"{visible(answer.person)} by {visible(answer.channel)} at {_moment(answer.answered_at)}"
         lines.append(labelled("answered", f"{names}: {who}"))
     return lines
+
+
+def silence_words(silence: NoAnswer) -> str:
+    """Return in words that a question was put in vain, by what, and whether a person was there (R-92)."""
+    client = f" ({visible(silence.client)})" if silence.client else ""
+    whom = "at once, so by no person" if silence.at_once else f"after {silence.seconds:.1f} s"
+    return f"{SILENCES[silence.how]} by {visible(silence.channel)}{client}, {whom}, at {_moment(silence.at)}"
 
 
 def _step(record: Record) -> Line:

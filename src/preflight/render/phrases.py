@@ -15,6 +15,13 @@ DECISIONS = {
     "in_doubt": "in doubt",
     "settled": "settled",
 }
+SILENCES = {
+    "decline": "declined",
+    "cancel": "cancelled",
+    "time_out": "nobody answered in time",
+    "empty": "came back empty",
+    "failed": "could not be put",
+}
 SOURCES = {
     "user_answer": "the user's answer",
     "instruction": "the user's words",

@@ -42,6 +42,7 @@ def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults
         conditions=(*base.conditions, *over.conditions),
         limits=(*base.limits, *over.limits),
         notices=tuple(dict.fromkeys((*base.notices, *over.notices))),
+        place=base.place or over.place,
     )
 
 
