@@ -295,14 +295,14 @@ def test_a_run_that_ended_here_is_not_looked_up_again() -> None:
 def test_marks_take_lists_as_servers_send_them() -> None:
     marks = Marks(rules_source({("s", "a"): ToolRules(pin="0" * 64), ("s", ""): ToolRules(pin="0" * 64)}), "u")
     unnamed = {"name": ""}
-    page = {"tools": [{"name": "a", "_meta": 5}, "b", unnamed, {"name": "c"}], "nextCursor": "1"}
+    page = {"tools": [{"name": "a", "_meta": 5}, "b", None, unnamed, {"name": "c"}], "nextCursor": "1"}
     shown = marks.on_page("s", page)
     assert (shown["tools"][0]["description"], list(shown["tools"][0]["_meta"])) == (NOTE, [HELD])
     assert shown["tools"][1:] == page["tools"][1:]
     assert shown["nextCursor"] == "1"
     assert "_meta" in page["tools"][0]
     assert page["tools"][0]["_meta"] == 5  # type: ignore[index]
-    for untouched in ({"tools": [unnamed, "b"]}, {"tools": None}, {}):
+    for untouched in ({"tools": [unnamed, "b", None]}, {"tools": None}, {}):
         assert marks.on_page("s", untouched) is untouched
     assert marks.on_page("other", page) is page
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from preflight.mcp.eras import Object
 from preflight.model.rules import ToolRules
-from preflight.rulebook import RuleSource
+from preflight.rulebook import Rules, RuleSource
 from preflight.standing import fingerprint_of
 
 HELD: Final = "preflight/held"
@@ -33,22 +33,27 @@ class Marks:
     def on(self, server: str, tools: list[Object]) -> list[Object]:
         """Return a server's tools as clients see them; those without a mark are the very objects given."""
         rules = self._rules()
-        pairs = [
-            (tool, rules.for_tool(server, str(tool.get("name")), self._user, self._tenant))
-            for tool in tools
-        ]  # fmt: skip
-        return [_marked(server, tool, held) for tool, held in pairs if not (self._hides and held.forbidden)]
+        seen = [self._seen(rules, server, tool) for tool in tools]
+        return [tool for tool in seen if tool is not None]
 
     def on_page(self, server: str, result: Object) -> Object:
         """Return the result of a `tools/list`: the very object given where nothing is marked or left out."""
         given = result.get("tools")
         if not isinstance(given, list):
             return result
-        shown = [each for tool in given for each in (self.on(server, [tool]) if isinstance(tool, dict) else [tool])]
-        if len(shown) == len(given) and all(one is other for one, other in zip(shown, given, strict=True)):
+        rules = self._rules()
+        # what is no object is no tool, and the server's own affair
+        seen = [self._seen(rules, server, tool) if isinstance(tool, dict) else tool for tool in given]
+        if all(one is other for one, other in zip(seen, given, strict=True)):
             return result
+        left = [tool for tool, was in zip(seen, given, strict=True) if tool is not None or was is None]
         # what is marked by one user's rules is nothing that caches may share
-        return {**result, "tools": shown, **({"cacheScope": "private"} if "cacheScope" in result else {})}
+        return {**result, "tools": left, **({"cacheScope": "private"} if "cacheScope" in result else {})}
+
+    def _seen(self, rules: Rules, server: str, tool: Object) -> Object | None:
+        """Return a tool, marked where it is held for its pin; None where it is to be left out."""
+        ruled = rules.for_tool(server, str(tool.get("name")), self._user, self._tenant)
+        return None if self._hides and ruled.forbidden else _marked(server, tool, ruled)
 
 
 def _marked(server: str, declared: Object, rules: ToolRules) -> Object:
