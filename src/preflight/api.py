@@ -86,7 +86,8 @@ class _Parts:
         self._executor = Executor(
             storage, clock, limits, lambda: rules().digest, recheck, admit, signer=signer, secrets=secrecy
         )
-        self._questions = Questions(storage, clock, secrecy)
+        self._questions = Questions(storage, clock, secrecy, rules)
+        self.ask_by = self._questions.ask_by
         self._recovery = Recovery(storage, clock, signer)
 
     def pending(self, scope: Scope | None = None) -> list[Question]:
@@ -235,7 +236,8 @@ class Preflight(_Parts):
         """Answer a question once and repeat its run.
 
         `values` maps asked slots to values (None: there is none), item ids to True, or `restatement` to
-        text. `person` must be the user who was asked. Raises AnswerRefused saying what does not fit.
+        text. `person` must be the user who was asked. `channel` is `form`, `page`, `terminal` or a name of your own;
+        which is enough the rules say, and `ask_by(question)`. Raises AnswerRefused saying what does not fit.
         Returns `Accepted` when the request is not at hand: check the same call again.
         """
         question, answer = self._questions.take(question_id, values, person=person, channel=channel)

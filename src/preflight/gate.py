@@ -31,7 +31,7 @@ from preflight.model.request import Request, Scope, request_digest
 from preflight.model.trigger import Trigger
 from preflight.ports import Clock, Signer, Storage
 from preflight.questions import question_of
-from preflight.repeats import answered, as_given, asked_again, counted, same_tool, trigger_of
+from preflight.repeats import answered, as_given, asked_again, counted, counting, same_tool, trigger_of
 from preflight.results import Asking, Checked, Deferred, Executable, Held
 from preflight.rulebook import RuleSource, with_user
 from preflight.scheduling import clock_of, keep, kept_request
@@ -160,7 +160,9 @@ class Shell:
         questions = [q for q in self._storage.asked(request.scope, call_id) if q.user_id == request.user_id]
         if not questions:
             return request
-        answers = {answer.question_id: answer for answer in self._storage.answers_for_call(request.scope, call_id)}
+        who = (request.user_id, request.scope.tenant)
+        least = self._rules().for_tool(request.tool.server, request.tool.name, *who).channel
+        answers = counting(self._storage.answers_for_call(request.scope, call_id), least)
         ours = []
         for question in questions:
             stored = self._storage.get(question.decision_id)

@@ -15,6 +15,7 @@ from preflight.core.wording import message_for
 from preflight.errors import AnswerRefused, InvalidInput, storable
 from preflight.ids import new_id
 from preflight.limits import Limits
+from preflight.model.channel import Channel, enough
 from preflight.model.decision import Gate
 from preflight.model.json_value import confirmation_id, freeze, is_object, thaw
 from preflight.model.question import RESTATEMENT, Answer, AskedItem, AskedSlot, Question
@@ -23,6 +24,7 @@ from preflight.model.request import Scope
 from preflight.model.slot import Slot, Unsupported
 from preflight.ports import Clock, Storage
 from preflight.render.schema import wanted
+from preflight.rulebook import RuleSource
 from preflight.secrecy.documents import Secrecy
 from preflight.secrecy.masking import Needles
 
@@ -133,18 +135,33 @@ def _without_candidates(schema: object) -> object:
     }
 
 
+_WHERE: Mapping[Channel, str] = {
+    "program": "on the answer page or at a terminal",
+    "page": "on the answer page or at a terminal",
+    "terminal": "at a terminal",
+}
+
+
 class Questions:
     """The stored questions: read, answered once, never by a model (R-93)."""
 
-    def __init__(self, storage: Storage, clock: Clock, secrecy: Secrecy) -> None:
-        """Keep questions in `storage`, and what is secret in answers to `secrecy`."""
+    def __init__(self, storage: Storage, clock: Clock, secrecy: Secrecy, rules: RuleSource) -> None:
+        """Keep questions in `storage`, what is secret in answers to `secrecy`, and to the channels of the rules."""
         self._storage = storage
+        self._rules = rules
         self._secrecy = secrecy
         self._clock = clock
 
     def open(self, scope: Scope | None) -> list[Question]:
         """Return the questions that nobody answered and that have not expired, oldest first."""
         return self._storage.open_questions(scope, iso(self._clock.now()))
+
+    def ask_by(self, question: Question) -> Channel:
+        """Return the least channel by which an answer counts, under the rules of now (R-91)."""
+        stored = self._storage.get(question.decision_id)
+        tool = None if stored is None else stored.record.tool
+        name = ("", "") if tool is None else (tool.server, tool.name)
+        return self._rules().for_tool(*name, question.user_id, question.scope.tenant).channel
 
     def take(
         self, question_id: str, given: Mapping[str, object], *, person: str, channel: str
@@ -160,6 +177,10 @@ class Questions:
         now = self._clock.now()
         if now >= seconds_of(question.expires_at):
             message = f"question `{question_id}` expired at {question.expires_at}; check the call again"
+            raise AnswerRefused(message)
+        least = self.ask_by(question)
+        if type(channel) is str and not enough(channel, least):
+            message = f"an answer by `{storable(channel)}` does not count here; answer {_WHERE[least]}"
             raise AnswerRefused(message)
         asked = self._secrecy.opened(question, question.scope, question.user_id)
         try:

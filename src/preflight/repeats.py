@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from preflight.model.channel import Channel, enough
 from preflight.model.decision import Gate
 from preflight.model.instruction import ANSWER, USER, Segment
 from preflight.model.json_value import freeze
@@ -33,6 +34,11 @@ def answered(request: Request, answers: list[Answer]) -> Request:
         user_answers=MappingProxyType({**request.user_answers, **values}),
         checklist_answers=MappingProxyType({**request.checklist_answers, **items}),
     )
+
+
+def counting(answers: Iterable[Answer], least: Channel) -> dict[str, Answer]:
+    """Return the answers that count for a tool, by question: of another tool they may fall short (R-91)."""
+    return {answer.question_id: answer for answer in answers if enough(answer.channel, least)}
 
 
 def counted(request: Request, questions: Iterable[Question]) -> Request:

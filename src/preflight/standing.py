@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from preflight.errors import InvalidInput
-from preflight.model.rules import EFFECTS, UNLISTED, Effect, MeasureRule, Place, ToolRules
+from preflight.model.channel import CHANNELS, Channel
+from preflight.model.rules import Effect, MeasureRule, Place, ToolRules
 from preflight.model.tool import Tool
 from preflight.rules.faults import nearest
 
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 
 Met = Literal["passes", "gated", "held"]
 Pin = Literal["not pinned", "as pinned", "changed"]
-FORM: Final = "the client's form"
-SAFE: Final = ("the answer page", "a terminal")
-"""The channels that are enough for everything."""
+ASKED_BY: Final[Mapping[Channel, str]] = {
+    "form": "the client's form",
+    "page": "the answer page",
+    "terminal": "a terminal",
+}
+"""The channels by which a proxy has a person answer."""
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,17 +68,15 @@ def fingerprint_of(server: str, declared: Mapping[str, object]) -> str | None:
         return None
 
 
-def standing_of(
-    rules: RuleSet, server: str, declared: Mapping[str, object], user: str = "", form_for: Effect | None = "reversible"
-) -> Standing:
-    """Return how a tool stands, as a server listed it, for a user; `form_for` as the proxy has it."""
+def standing_of(rules: RuleSet, server: str, declared: Mapping[str, object], user: str = "") -> Standing:
+    """Return how a tool stands, as a server listed it, for a user."""
     try:
         tool = Tool.from_mcp(declared, server=server)
     except InvalidInput as fault:
         return Standing(tool=str(declared.get("name")), gate="held", why=f"it cannot be read as a tool: {fault.what}")
     ruled = rules.for_tool(server, tool.name, user)
     pin: Pin = "not pinned" if ruled.pin is None else "as pinned" if ruled.pin == tool.fingerprint else "changed"
-    gate, why = _met(ruled, pin)
+    gate, why = _met(ruled, pin, listed=ruled is not rules.unlisted)
     return Standing(
         tool=tool.name,
         gate=gate,
@@ -83,24 +85,24 @@ def standing_of(
         pin=pin,
         pinned=ruled.pin,
         listed=tool.fingerprint,
-        enough=_enough(ruled, form_for) if gate == "gated" else (),
+        enough=_enough(ruled) if gate == "gated" else (),
         faults=tuple(map(str, rules.checked_against(tool))),
     )
 
 
-def _met(ruled: ToolRules, pin: Pin) -> tuple[Met, str]:
+def _met(ruled: ToolRules, pin: Pin, *, listed: bool) -> tuple[Met, str]:
     if ruled.forbidden:  # the order is that of the decision path
         return "held", "the rules forbid it"
     if pin == "changed":
         return "held", "it is not the tool that was accepted"
-    if ruled is UNLISTED:
+    if not listed:
         return "gated", "no rule names it, so it counts as irreversible"
     return ("passes", "it reads") if ruled.effect == "read" else ("gated", f"{ruled.effect}")
 
 
-def _enough(ruled: ToolRules, form_for: Effect | None) -> tuple[str, ...]:
-    form = form_for is not None and EFFECTS.index(ruled.effect) <= EFFECTS.index(form_for)
-    return (FORM, *SAFE) if form else SAFE
+def _enough(ruled: ToolRules) -> tuple[str, ...]:
+    least = CHANNELS.index(ruled.channel)
+    return tuple(said for channel, said in ASKED_BY.items() if CHANNELS.index(channel) >= least)
 
 
 def strays(rules: RuleSet, seen: Mapping[str, Sequence[str] | None], *, whole: bool) -> tuple[Stray, ...]:

@@ -103,12 +103,12 @@ def test_each_tool_of_a_server_stands_as_the_rules_say(doctor: Doctor, tmp_path:
 
 
 def test_the_same_is_told_in_words(doctor: Doctor, tmp_path: Path) -> None:
-    ran = doctor("--rules", BANK_RULES, "--form-for", "none", "--", *bank(tmp_path))
+    ran = doctor("--rules", BANK_RULES, "--", *bank(tmp_path))
     assert ran.code == 0, ran.out
     lines = [" ".join(line.split()) for line in ran.out.splitlines()]
     assert 'bank: calls itself "bank" "1", speaks 2026-07-28 (modern), 7 tools' in lines
     assert "balance_get passes it reads not pinned" in lines
-    assert "invoices_archive gated reversible not pinned the answer page, a terminal" in lines
+    assert "invoices_archive gated reversible not pinned the client's form, the answer page, a terminal" in lines
     assert "clients: no client seen yet that was asked something" in lines
     assert any(line.startswith(f"rules {BANK_RULES}: load, 7 tools") for line in lines)
     assert any(line.startswith(f"{BANK_RULES / 'bank.yaml'} 20") and line.endswith(" ago") for line in lines)

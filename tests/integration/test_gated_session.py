@@ -178,6 +178,22 @@ async def test_where_nobody_attends_nobody_is_asked_and_the_rules_say_what_runs(
     assert all(stored.record.unattended for stored in gate.storage.scan())
 
 
+async def test_where_the_rules_want_more_than_a_program_the_callback_is_not_asked(tmp_path: Path) -> None:
+    rules = {("bank", "transfer"): ToolRules(intents=("send",), ask_by="page")}
+    gate = create_preflight(storage=tmp_path / "records.db", rules=rules)
+
+    def ask(question: Question, why: str) -> dict[str, object]:
+        raise AssertionError(question, why)
+
+    async with bank(tmp_path, gate, "send money", ask=ask) as gated:
+        with pytest.raises(Pending) as pending:
+            await gated.call_tool("transfer", RENT)
+        answers = {"from_account": PAYER, "to_account": PAYEE, "amount": 500_000}
+        gate.answer(pending.value.question.question_id, answers, person="minji", channel="page")
+        assert (await gated.call_tool("transfer", RENT)).is_error is False
+    gate.close()
+
+
 async def test_the_same_words_do_not_lead_to_the_same_call_twice(tmp_path: Path, gate: AsyncPreflight) -> None:
     words = [Segment(COMPLETE, "user", request=1)]
     async with bank(tmp_path, gate, words=words) as gated:

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from preflight import create_preflight
+from preflight import AnswerRefused, create_preflight
 from preflight.model.record import Record
 from preflight.storage import open_storage
 from tests.integration.wire import (
@@ -37,16 +37,32 @@ DECISION, QUESTION = "preflight/decision", "preflight/question"
 pytestmark = pytest.mark.anyio
 
 
+def rules_with(folder: Path, rules: Path, ask_by: str) -> Path:
+    """Return rules with the channels for answers set."""
+    made = folder / "rules"
+    made.mkdir(exist_ok=True)
+    for path in rules.glob("*.yaml") if rules.is_dir() else [rules]:
+        (made / path.name).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    (made / "channels.yaml").write_text(f"version: 1\nask_by: {ask_by}\n", encoding="utf-8")
+    return made
+
+
 @asynccontextmanager
-async def at_bank(folder: Path, *options: str, answer: Answer = nothing, **more: Any) -> AsyncIterator[Wire]:
-    command = proxy(folder / "records.db", BANK_RULES, bank(folder), *options, name="bank")
+async def at_bank(
+    folder: Path, *options: str, answer: Answer = nothing, ask_by: str | None = None, **more: Any
+) -> AsyncIterator[Wire]:
+    rules = BANK_RULES if ask_by is None else rules_with(folder, BANK_RULES, ask_by)
+    command = proxy(folder / "records.db", rules, bank(folder), *options, name="bank")
     async with connected(command, answer=answer, **more) as wire:
         yield wire
 
 
 @asynccontextmanager
-async def writing(folder: Path, *options: str, answer: Answer = nothing, **more: Any) -> AsyncIterator[Wire]:
-    command = proxy(folder / "records.db", RULES, everything(folder / "log"), *options)
+async def writing(
+    folder: Path, *options: str, answer: Answer = nothing, ask_by: str | None = None, **more: Any
+) -> AsyncIterator[Wire]:
+    rules = RULES if ask_by is None else rules_with(folder, RULES, ask_by)
+    command = proxy(folder / "records.db", rules, everything(folder / "log"), *options)
     async with connected(command, answer=answer, **{"able": FORM, **more}) as wire:
         yield wire
 
@@ -81,7 +97,7 @@ async def ledger(wire: Wire) -> list[Any]:
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 async def test_a_form_asks_and_the_call_runs_once_from_its_record(tmp_path: Path, era: str) -> None:
     answer = saying({"restatement": WORDS})
-    async with at_bank(tmp_path, "--form-for", "irreversible", era=era, able=FORM, answer=answer) as wire:
+    async with at_bank(tmp_path, ask_by="{irreversible: form}", era=era, able=FORM, answer=answer) as wire:
         response = await wire.call("transfer", RENT)
         entries = await ledger(wire)
     result = response["result"]
@@ -99,7 +115,7 @@ async def test_a_form_asks_and_the_call_runs_once_from_its_record(tmp_path: Path
 
 async def test_the_channel_the_client_and_the_time_are_recorded_with_an_answer(tmp_path: Path) -> None:
     answer = saying({"restatement": WORDS})
-    async with at_bank(tmp_path, "--form-for", "irreversible", able=FORM, answer=answer) as wire:
+    async with at_bank(tmp_path, ask_by="{irreversible: form}", able=FORM, answer=answer) as wire:
         await wire.call("transfer", RENT)
     storage = open_storage(tmp_path / "records.db")
     question = next(stored.record.question_id for stored in storage.scan() if stored.record.question_id)
@@ -119,6 +135,32 @@ async def test_a_form_is_not_enough_for_what_cannot_be_undone(tmp_path: Path) ->
     assert response["result"]["_meta"][QUESTION] in text
     assert not any(value in text for value in ("1102534471", "3520198845", "500"))
     assert "preflight answer" in text
+
+
+async def test_the_rules_say_that_a_form_is_not_enough_for_what_can_be_undone(tmp_path: Path) -> None:
+    # what a form would have said is refused where it is taken, too
+    async with writing(tmp_path, ask_by="{reversible: page}") as wire:
+        response = await wire.call("write", {"line": "hello"})
+        assert wire.asked == []
+        assert "in a browser at http://127.0.0.1:" in said(response)
+        gate = create_preflight(storage=tmp_path / "records.db", rules=tmp_path / "rules")
+        (question,) = gate.pending()
+        with pytest.raises(AnswerRefused, match="does not count here; answer on the answer page or at a terminal"):
+            gate.answer(question.question_id, {"restatement": "x"}, person="joonho", channel="form (wire 1, 2.0 s)")
+        gate.close()
+    assert states(tmp_path) == ["ask_user"]
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_what_the_rules_want_at_a_terminal_is_asked_nowhere_else(tmp_path: Path, era: str) -> None:
+    able: Message = {"elicitation": {"form": {}, "url": {}}}
+    async with writing(tmp_path, ask_by="{reversible: terminal}", able=able, era=era) as wire:
+        response = await wire.call("write", {"line": "hello"})
+        assert wire.asked == []
+        assert "http" not in said(response)
+        assert f"preflight answer {response['result']['_meta'][QUESTION]}" in said(response)
+        await anyio.to_thread.run_sync(answer_open, tmp_path, {"restatement": 'write "hello" now'})
+        assert said(await wire.call("write", {"line": "hello"})) == '{"line": "hello"}'
 
 
 def silences(folder: Path) -> list[tuple[str, bool]]:

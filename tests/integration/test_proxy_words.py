@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from preflight.hosts.store import Said, Session, Store
-from tests.integration.test_proxy_asks import DECISION, RENT, WORDS, ledger, states
+from tests.integration.test_proxy_asks import DECISION, RENT, WORDS, ledger, rules_with, states
 from tests.integration.wire import BANK_RULES, Message, Wire, bank, connected, everything, proxy, said
 
 SESSION = "the session of the test"
@@ -26,9 +26,12 @@ def say(folder: Path, text: str, trust: str = "user") -> None:
 
 
 @asynccontextmanager
-async def at_bank(folder: Path, era: str = "handshake", *options: str, **more: Any) -> AsyncIterator[Wire]:
+async def at_bank(
+    folder: Path, era: str = "handshake", *options: str, ask_by: str | None = None, **more: Any
+) -> AsyncIterator[Wire]:
+    rules = BANK_RULES if ask_by is None else rules_with(folder, BANK_RULES, ask_by)
     environment = {"PREFLIGHT_WORDS": str(folder / "words.db"), "CLAUDE_CODE_SESSION_ID": SESSION}
-    command = proxy(folder / "records.db", BANK_RULES, bank(folder), *options, name="bank")
+    command = proxy(folder / "records.db", rules, bank(folder), *options, name="bank")
     async with connected(command, environment=environment, era=era, **more) as wire:
         yield wire
 
@@ -120,10 +123,10 @@ async def test_what_a_person_answered_is_none_of_the_words_that_pay_once(tmp_pat
         return {"action": "accept", "content": answers.pop()}
 
     more: dict[str, Any] = {"able": {"elicitation": {"form": {}}}, "answer": answer}
-    async with at_bank(tmp_path, "handshake", "--form-for", "irreversible", **more) as wire:
+    async with at_bank(tmp_path, ask_by="{irreversible: form}", **more) as wire:
         assert (await wire.call("transfer", RENT))["result"]["structuredContent"]["amount"] == 500_000
     assert answers == []
-    async with at_bank(tmp_path, "handshake", "--form-for", "irreversible", **more) as wire:
+    async with at_bank(tmp_path, ask_by="{irreversible: form}", **more) as wire:
         assert said(await wire.call("transfer", RENT)).startswith("Not called again")
         assert len(await ledger(wire)) == 1
 

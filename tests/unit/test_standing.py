@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from preflight.model.rules import Effect
 from preflight.model.tool import Tool
 from preflight.rules import RuleSet, load_rules
-from preflight.standing import FORM, SAFE, fingerprint_of, standing_of, strays
+from preflight.standing import fingerprint_of, standing_of, strays
 
+FORM, SAFE = "the client's form", ("the answer page", "a terminal")
 TOOL: dict[str, Any] = {"name": "pay", "inputSchema": {"type": "object", "properties": {"won": {"type": "integer"}}}}
 
 
@@ -32,19 +32,26 @@ def of_bank(folder: Path, **tools: Any) -> RuleSet:
 
 
 @pytest.mark.parametrize(
-    ("effect", "form_for", "enough"),
+    ("ruled", "enough"),
     [
-        ("reversible", "reversible", (FORM, *SAFE)),
-        ("irreversible", "reversible", SAFE),
-        ("irreversible", "irreversible", (FORM, *SAFE)),
-        ("reversible", None, SAFE),
-        ("read", "irreversible", ()),
+        ({"effect": "reversible"}, (FORM, *SAFE)),
+        ({"effect": "irreversible"}, SAFE),
+        ({"effect": "irreversible", "ask_by": "form"}, (FORM, *SAFE)),
+        ({"effect": "reversible", "ask_by": "page"}, SAFE),
+        ({"effect": "reversible", "ask_by": "terminal"}, SAFE[1:]),
+        ({"effect": "read"}, ()),
     ],
 )
-def test_which_channel_is_enough_follows_the_effect(
-    folder: Path, effect: str, form_for: Effect | None, enough: tuple[str, ...]
+def test_which_channel_is_enough_is_read_off_the_rules(
+    folder: Path, ruled: dict[str, Any], enough: tuple[str, ...]
 ) -> None:
-    assert standing_of(of_bank(folder, pay={"effect": effect}), "bank", TOOL, "", form_for).enough == enough
+    assert standing_of(of_bank(folder, pay=ruled), "bank", TOOL).enough == enough
+
+
+def test_a_tool_that_no_rule_names_stands_as_the_rules_say_of_all(folder: Path) -> None:
+    of_all = rules(folder, ask_by={"irreversible": "terminal"}, servers={"bank": {"tools": {"other": {}}}})
+    stands = standing_of(of_all, "bank", TOOL)
+    assert (stands.why, stands.enough) == ("no rule names it, so it counts as irreversible", SAFE[1:])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,10 +30,6 @@ Servers = Annotated[
 Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="The server's name, as rules name it.")]
 UserId = Annotated[
     str | None, typer.Option("--user", envvar="PREFLIGHT_USER", metavar="ID", help="The user, as rules name them.")
-]
-FormFor = Annotated[
-    Literal["reversible", "irreversible", "none"],
-    typer.Option("--form-for", help="The gravest effect for which a client's form is enough."),
 ]
 
 

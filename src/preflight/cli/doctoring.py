@@ -13,7 +13,7 @@ import typer
 
 from preflight.api import Preflight
 from preflight.cli.about import installed, own_version
-from preflight.cli.behind import Command, FormFor, Name, RulesPath, Servers, Url, UserId, configs_of
+from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of
 from preflight.cli.codes import DONE, ERROR
 from preflight.cli.opening import RULES, AsJson, Db, database, opened_to_read
 from preflight.cli.screen import Screen
@@ -43,7 +43,6 @@ def doctor(
     servers: Servers = None,
     name: Name = None,
     user: UserId = None,
-    form_for: FormFor = "reversible",
     timeout: Annotated[
         float, typer.Option("--timeout", min=0, metavar="SECONDS", help="How long each server may take to show itself.")
     ] = 20,
@@ -78,7 +77,7 @@ def doctor(
             clients = clients_seen(gate.storage)
     except StorageError as fault:
         found["fault"] = str(fault)
-    setup = _setup(known, command, url, servers, name, user or getpass.getuser(), timeout, form_for)
+    setup = _setup(known, command, url, servers, name, user or getpass.getuser(), timeout)
     faults = list(broken(known, setup, whole=servers is not None))
     if as_json:
         whole = {"clients": clients, "rules": known and known[0], "servers": setup, "broken": faults}
@@ -101,7 +100,6 @@ def _setup(
     name: str | None,
     user: str,
     timeout: float,
-    form_for: FormFor,
 ) -> list[ServerFound]:
     """Look at the servers that are named, if any are."""
     if not (command or url or servers):
@@ -112,8 +110,7 @@ def _setup(
     from preflight.cli.examining import server_found
     from preflight.mcp.looking import look
 
-    limit = None if form_for == "none" else form_for
-    return [server_found(seen, rules, user, limit) for seen in look(configs, timeout)]
+    return [server_found(seen, rules, user) for seen in look(configs, timeout)]
 
 
 def _versions() -> dict[str, Any]:

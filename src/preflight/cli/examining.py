@@ -12,7 +12,6 @@ import msgspec
 
 from preflight.cli.opening import RULES
 from preflight.clock import SystemClock
-from preflight.model.rules import Effect
 from preflight.standing import Standing, standing_of, strays
 
 if TYPE_CHECKING:
@@ -79,12 +78,12 @@ def _file(path: Path, now: float) -> RulesFile:
     return RulesFile(path=str(path), changed_at=at, age_seconds=round(max(now - changed, 0), 1))
 
 
-def server_found(seen: Seen, rules: RuleSet | None, user: str, form_for: Effect | None) -> ServerFound:
+def server_found(seen: Seen, rules: RuleSet | None, user: str) -> ServerFound:
     """Return a server with its tools under the rules."""
     names = None if seen.tools is None else tuple(str(tool.get("name")) for tool in seen.tools)
     standings = None
     if rules is not None and seen.tools is not None:
-        standings = tuple(standing_of(rules, seen.name, tool, user, form_for) for tool in seen.tools)
+        standings = tuple(standing_of(rules, seen.name, tool, user) for tool in seen.tools)
     return ServerFound(
         name=seen.name, fault=seen.fault, era=seen.era, version=seen.version, calls_itself=seen.calls_itself,
         own_version=seen.own_version, tools=names, standings=standings,

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from preflight.cli.behind import Command, FormFor, Name, RulesPath, Servers, Url, UserId, configs_of, proxy_extra
+from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of, proxy_extra
 from preflight.cli.opening import RULES, Db, opened
 from preflight.cli.person import require_person
 from preflight.errors import InvalidInput
@@ -37,7 +37,6 @@ def proxy(
     servers: Servers = None,
     name: Name = None,
     user: UserId = None,
-    form_for: FormFor = "reversible",
     hold: Annotated[
         float, typer.Option("--hold", min=0, metavar="SECONDS", help="How long a call waits for a person.")
     ] = 50,
@@ -88,7 +87,6 @@ def proxy(
             words=StoredWords(),
             rules=os.environ.get(RULES) or None,
             who=Who(user or getpass.getuser(), session or _session(unattended=unattended), unattended=unattended),
-            form_for=None if form_for == "none" else form_for,
             budget=hold,
             page_port=None if page < 0 else page,
             hide_forbidden=hide_forbidden,

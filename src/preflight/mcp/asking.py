@@ -1,7 +1,7 @@
 """Putting a question to the person: by the client's form, by the answer page, or by telling where it waits.
 
-Which channel is enough follows the call's effect: clients have been seen to fill in forms by themselves, so by
-default a form is enough for what can be undone, and only the page or a terminal for what cannot (decision 0082).
+Which channel is enough the rules say (`ask_by`, decision 0088): clients have been seen to fill in forms by themselves,
+so by default a form is enough for what can be undone, and only the page or a terminal for what cannot.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from preflight.api import AsyncPreflight
 from preflight.errors import AnswerRefused, StorageError, describe
 from preflight.mcp.eras import Object
 from preflight.mcp.form import answers_of, form_of
+from preflight.mcp.nopage import at_a_terminal
 from preflight.mcp.sdk import Inbound, MCPError
 from preflight.mcp.silence import INSTANT_SECONDS, note_silence
+from preflight.model.channel import Channel, enough
 from preflight.model.question import Question, Silent
-from preflight.model.rules import EFFECTS, Effect
 from preflight.render.visible import visible
 from preflight.results import Accepted, Checked
 
@@ -75,20 +76,21 @@ Outcome = Answered | Suspended | Open
 
 
 class Asking:
-    """Asks through one client after another; `form_for` is the gravest effect for which a form is enough, or None."""
+    """Asks through one client after another."""
 
-    def __init__(self, gate: AsyncPreflight, page: Page, person: str, form_for: Effect | None) -> None:
+    def __init__(self, gate: AsyncPreflight, page: Page, person: str) -> None:
         """Answers are given to `gate` in the name of `person`, the user whose client this is."""
         self._gate = gate
         self._page = page
         self._person = person
-        self._form_for = form_for
 
-    def where(self, question: Question) -> str:
+    async def where(self, question: Question) -> str:
         """Say where a person can answer."""
-        return self._page.where(question)
+        if await self._enough("page", question):
+            return self._page.where(question)
+        return at_a_terminal(question)
 
-    async def ask(self, client: Inbound, question: Question, effect: Effect, seconds: float, why: str = "") -> Outcome:
+    async def ask(self, client: Inbound, question: Question, seconds: float, why: str = "") -> Outcome:
         """Put a question to the person at the client, for so many seconds at most.
 
         `why` says what was wrong with an answer before.
@@ -96,13 +98,14 @@ class Asking:
         message = "\n".join([*([why] if why else []), visible(question.message)])
         elicitation = client.client.capabilities.get("elicitation")
         able = elicitation if isinstance(elicitation, dict) else None
-        form = form_of(question) if able is not None and _takes_forms(able) and self._enough(effect) else None
-        if form is not None:
+        form = form_of(question) if able is not None and _takes_forms(able) else None
+        if form is not None and await self._enough("form", question):
             params = {"message": message, "requestedSchema": form}
             if client.version not in ("2025-06-18", "2025-03-26", "2024-11-05"):
                 params = {"mode": "form", **params}
             return await self._elicit(client, question, params, seconds)
-        link = await self._page.link(question) if able is not None and "url" in able else None
+        opens = able is not None and "url" in able and await self._enough("page", question)
+        link = await self._page.link(question) if opens else None
         if link is not None:
             params = {"mode": "url", "message": message, "url": link}
             if client.era == "handshake":
@@ -110,8 +113,8 @@ class Asking:
             return await self._elicit(client, question, params, seconds)
         return Open("" if able is not None else "This client cannot ask the person.")
 
-    def _enough(self, effect: Effect) -> bool:
-        return self._form_for is not None and EFFECTS.index(effect) <= EFFECTS.index(self._form_for)
+    async def _enough(self, channel: Channel, question: Question) -> bool:
+        return enough(channel, await anyio.to_thread.run_sync(self._gate.ask_by, question))
 
     async def _elicit(self, client: Inbound, question: Question, params: Object, seconds: float) -> Outcome:
         if client.era == "modern":

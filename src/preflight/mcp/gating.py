@@ -64,7 +64,6 @@ class Proposed:
     listed: Listed
     arguments: Object
     request: Object
-    effect: Effect
     base: str
     words: str
 
@@ -154,14 +153,14 @@ class Gating:
         if checked is None:
             checked = await self._gate.check(proposed.request)
         if self.unattended and isinstance(checked, Asked):
-            return texts.parked(checked, self._asking.where(checked.question))
+            return texts.parked(checked, await self._asking.where(checked.question))
         while isinstance(checked, Asked):
             question = checked.question
-            outcome = await self._asking.ask(client, question, proposed.effect, ends - time.monotonic())
+            outcome = await self._asking.ask(client, question, ends - time.monotonic())
             if isinstance(outcome, Suspended):
                 return self._suspended(client, outcome, question)
             if not isinstance(outcome, Answered):
-                return texts.waiting(checked, self._asking.where(question), outcome.why)
+                return texts.waiting(checked, await self._asking.where(question), outcome.why)
             checked = outcome.checked
             if checked is None:
                 checked = await self._gate.check(proposed.request)
@@ -182,7 +181,7 @@ class Gating:
         }
         if self._who.zone is not None:
             request["zone"] = self._who.zone
-        return Proposed(listed, arguments, request, effect, base, words)
+        return Proposed(listed, arguments, request, base, words)
 
     def _looked_up(
         self, join: Mapping[str, str], base: str, effect: Effect
@@ -227,11 +226,11 @@ class Gating:
             return outcome.checked
         checked = await self._gate.check(proposed.request)
         if isinstance(checked, Asked) and isinstance(outcome, Refill):
-            again = await self._asking.ask(client, checked.question, proposed.effect, left, outcome.why)
+            again = await self._asking.ask(client, checked.question, left, outcome.why)
             if isinstance(again, Suspended):
                 raise Held(self._suspended(client, again, checked.question))
         if isinstance(checked, Asked):
-            raise Held(texts.waiting(checked, self._asking.where(checked.question), outcome.why))
+            raise Held(texts.waiting(checked, await self._asking.where(checked.question), outcome.why))
         return checked
 
     def _suspended(self, client: Inbound, outcome: Suspended, question: Question) -> Object:

@@ -28,7 +28,6 @@ from preflight.mcp.standard import standard_streams
 from preflight.mcp.upstream import Upstream, nobody
 from preflight.mcp.web import ServedPage, serve
 from preflight.model.instruction import Segment
-from preflight.model.rules import Effect
 from preflight.ports import Storage, Words
 from preflight.rulebook import RulesGiven, rules_source
 
@@ -46,7 +45,7 @@ class NoWords:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a proxy is made of. `form_for` is the gravest effect for which a form is enough; None: for none.
+    """What a proxy is made of.
 
     `budget` is how many seconds a call waits for a person. `page_port` is that of the answer page: 0 takes one that
     is free, None serves no page. `hide_forbidden` leaves tools that the rules forbid out of the lists.
@@ -57,7 +56,6 @@ class Setting:
     rules: RulesGiven
     who: Who
     words: Words = field(default_factory=NoWords)
-    form_for: Effect | None = "reversible"
     budget: float = BUDGET_SECONDS
     page_port: int | None = 0
     store_instruction: bool = True
@@ -107,7 +105,7 @@ class Assembled:
         marks = Marks(rules, who.user, who.tenant, hide_forbidden=setting.hide_forbidden)
         self.proxy = reporter.to = Proxy(catalogue, marks)
         self.page = NoPage() if setting.page_port is None else ServedPage(self.gate, setting.page_port)
-        asking = Asking(self.gate, self.page, who.user, setting.form_for)
+        asking = Asking(self.gate, self.page, who.user)
         self.proxy.gate(Gating(self.gate, reads, rules, setting.words, who, catalogue, asking, setting.budget))
 
     async def serve_stdio(self) -> None:

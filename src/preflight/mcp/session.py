@@ -24,6 +24,7 @@ from preflight.hosts.words import ARGUMENTS, TOOL
 from preflight.mcp.calls import CallIds
 from preflight.mcp.silence import note_silence
 from preflight.mcp.texts import CHANGED, DECISION, changes
+from preflight.model.channel import enough
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
 from preflight.model.record import Record
@@ -95,11 +96,11 @@ class GatedSession:
     """A `ClientSession` or `Client` of the MCP package, with `call_tool` behind the gate.
 
     `server` is the name under which the rules know the server. `words` are the user's, `join` says to a store of
-    words which session this is. `ask` puts questions; without it, or without an answer, `Pending` is raised.
-    `request` holds further keys of the requests, like `zone`, `locale` or `pre_set_data`. `hide_forbidden` leaves tools
-    that the rules forbid out of `list_tools`. Calls of one kind run one after the other. `unattended` says that nobody
-    is there: nobody is asked, and the rules say what may run all the same. May be used as a context manager, which
-    then opens and closes the session too.
+    words which session this is. `ask` puts questions; without it, without an answer, or where the rules (`ask_by`)
+    want more than a program to ask, `Pending` is raised. `request` holds further keys of the requests, like `zone`,
+    `locale` or `pre_set_data`. `hide_forbidden` leaves tools that the rules forbid out of `list_tools`. Calls of one
+    kind run one after the other. `unattended` says that nobody is there: nobody is asked, and the rules say what may
+    run all the same. May be used as a context manager, which then opens and closes the session too.
     """
 
     def __init__(  # noqa: PLR0913  each says something else about whose calls these are
@@ -246,6 +247,9 @@ class GatedSession:
     async def _asked(self, checked: Checked, request: Mapping[str, object]) -> Checked:
         """Put the question until nothing is open, or nobody answers: then it stays open (R-92)."""
         while isinstance(checked, Asking) and self._ask is not None:
+            least = await anyio.to_thread.run_sync(self._gate.ask_by, checked.question)
+            if not enough(CHANNEL, least):
+                break  # R-91: the rules want it on the page or at a terminal, so it is not even put here
             answered = await self._answered(checked.question, self._ask)
             if answered is None:
                 break

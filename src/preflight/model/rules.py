@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from preflight.model.channel import AskBy, Channel
 from preflight.model.slot import SOURCES, Source
 
 Effect = Literal["read", "reversible", "irreversible"]
@@ -222,6 +223,7 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     `settle` names the measure that tells whether a call in doubt took effect: exactly true or exactly false (R-75).
     `unattended` is what it may do where nobody attends the run; None: what `unattended_by_effect` says.
     A `forbidden` tool is held whatever anybody says (R-7).
+    `ask_by` is the least channel by which answers about the tool count (R-91); None: that of its effect.
     """
 
     effect: Effect = "irreversible"
@@ -242,7 +244,15 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
     deferral: DeferralRules = DeferralRules()
     unattended: Unattended | None = None
     unattended_by_effect: UnattendedRules = UnattendedRules()
+    ask_by: Channel | None = None
+    ask_by_effect: AskBy = AskBy()
     place: Place | None = None
+
+    @property
+    def channel(self) -> Channel:
+        """Return the least channel by which an answer counts (R-91)."""
+        by_effect = self.ask_by_effect
+        return self.ask_by or (by_effect.irreversible if self.effect == "irreversible" else by_effect.reversible)
 
     def field(self, name: str) -> FieldRules:
         """Return the rules for a slot, or the defaults."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from preflight.model.channel import AskBy
 from preflight.model.rules import (
     FIELD,
     ConditionRule,
@@ -32,6 +33,7 @@ from preflight.rules.node import Node
 from preflight.rules.unwatched import DEFAULT
 
 Measures = Mapping[str, MeasureRule]
+_ASK_BY = AskBy()
 _HINTS = {"synonyms": "x-synonyms", "labels": "x-enum-labels", "unit": "x-unit", "locale": "x-locale"}
 
 
@@ -43,6 +45,7 @@ def tool(
     declared_by: DeclaredBy,
     faults: Faults,
     unattended: UnattendedRules = DEFAULT,
+    ask_by: AskBy = _ASK_BY,
 ) -> ToolRules:
     """Build the rules of a tool; `measures` are those that it may use beyond its own. It keeps what it uses."""
     own = measures_of(section, faults)
@@ -54,7 +57,17 @@ def tool(
     lifetime = section.get("decision_lifetime")
     given = {
         name: section.get(name)
-        for name in ("effect", "forbidden", "intents", "changes", "notices", "pin", "constants_are_known", "unattended")
+        for name in (
+            "effect",
+            "forbidden",
+            "intents",
+            "changes",
+            "notices",
+            "pin",
+            "constants_are_known",
+            "unattended",
+            "ask_by",
+        )
     }
     rest: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     rest |= {} if asks is None else {"value_asks": asks}
@@ -73,6 +86,7 @@ def tool(
         trust_labels=bool(section.get("trust_labels", trust_labels)),
         deferral=deferral_rules(section.get("deferral")),
         unattended_by_effect=unattended,
+        ask_by_effect=ask_by,
         place=section.place,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+from preflight.model.channel import CHANNELS
 from preflight.model.rules import (
     EFFECTS,
     UNATTENDED,
@@ -158,6 +159,13 @@ BY_EFFECT = Record(
          "what cannot: park when left out. `run` does not reach tools that are not listed"),
     ),
 )  # fmt: skip
+ASK_BY = Record(
+    "the channels",
+    _keys(
+        ("reversible", Choice(CHANNELS), "for what can be undone: form when left out"),
+        ("irreversible", Choice(CHANNELS), "for what cannot: program when left out, and never less than the other"),
+    ),
+)
 TRIGGER = Record(
     "a trigger",
     _keys(
@@ -191,6 +199,7 @@ TOOL = Record(
         ("settle", _NAME, "the measure that says whether a call in doubt took effect: true or false"),
         ("deferral", DEFERRAL, "what becomes of its deferred runs when they fire"),
         ("unattended", Choice(UNATTENDED), "what a call may do that nobody attends: as its effect says, when left out"),
+        ("ask_by", Choice(CHANNELS), "the least channel by which answers count; that of its effect when left out"),
     )
     | {"measures": _MEASURES},
 )
@@ -243,6 +252,7 @@ ROOT = Record(
             MapOf(SERVER, "a server's name", empty_name=True),
             'rules by server and tool; `""` for tools without a server',
         ),
+        ("ask_by", ASK_BY, "the least channel by which answers count, by the tool's effect"),
         ("triggers", MapOf(TRIGGER, "a trigger's name"), "what deferred runs may wait for, by name"),
         ("unattended", BY_EFFECT, "what calls may do that nobody attends, where a tool does not say otherwise"),
         ("organisations", MapOf(ORGANISATION, "an organisation's id"), "by tenant"),

@@ -60,6 +60,7 @@ class _Builder:
         self._measures = shared
         self._faults = faults
         self._people = people
+        self._unlisted = unlisted
 
     def organisation(self, tenant: str, section: Section) -> None:
         who = (tenant, "")

@@ -10,10 +10,12 @@ from types import MappingProxyType
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
 from preflight.model.rules import UNLISTED, Place, ToolRules, TriggerRule, UserRules
 from preflight.model.tool import Tool
 from preflight.rules import build, unwatched, waiting
+from preflight.rules.asking import ask_by
 from preflight.rules.bounds import DEFAULT_BOUNDS, Bounds
 from preflight.rules.check import Spots, check_tool
 from preflight.rules.faults import Fault, RulesError
@@ -31,7 +33,8 @@ class RuleSet(msgspec.Struct, frozen=True):
     """The rules of a set of files; immutable.
 
     `digest` is the SHA-256, in hex, of what the files say: neither their names nor their order, neither
-    white space nor comments change it. `tools` has the rules that hold for everybody, by server and tool.
+    white space nor comments change it. `tools` has the rules that hold for everybody, by server and tool; those of
+    a tool that nobody listed are `unlisted`.
     """
 
     digest: str
@@ -102,6 +105,7 @@ def _rules_of(tree: Node | None, faults: list[Fault]) -> RuleSet:
     root = ROOT.read(tree, faults)
     assert isinstance(root, Section)  # noqa: S101  only mappings get here
     shared = build.measures_of(root, faults)
+    channels = ask_by(root.get("ask_by"), faults)
     scopes: dict[str, build.Measures] = {}
     tools: dict[ToolKey, ToolRules] = {}
     unattended = unwatched.by_effect(root)
@@ -111,9 +115,11 @@ def _rules_of(tree: Node | None, faults: list[Fault]) -> RuleSet:
         for name, row in cast("dict[str, Section]", section.get("tools", {})).items():
             tools[server, name] = build.tool(
                 row, trust_labels=trust, measures=scopes[server], declared_by="organisation", faults=faults,
-                unattended=unattended,
+                unattended=unattended, ask_by=channels,
             )  # fmt: skip
     unlisted = unwatched.unlisted(unattended)
+    if channels != unlisted.ask_by_effect:
+        unlisted = replace(unlisted, ask_by_effect=channels)
     people = people_of(root, tools, shared, scopes, faults, unlisted)
     awaited = waiting.triggers(root, shared, faults)
     return RuleSet(_digest(plain(tree)), MappingProxyType(tools), people, _spots(root), awaited, unlisted)

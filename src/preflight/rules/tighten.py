@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from preflight.model.channel import CHANNELS
 from preflight.model.rules import EFFECTS, UNATTENDED, FieldRules, ToolRules, Unattended
 from preflight.rules.kinds import Faults, Section
 from preflight.rules.unwatched import stricter
@@ -24,7 +25,7 @@ def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults
     changes: dict[str, object] = {"unattended": _unattended(base, over, section)}
     for key, check in _TOOL.items():
         if key in section.values:
-            before, after = getattr(base, _read(key)), getattr(over, _names(key))
+            before, after = _before(base, over, key), getattr(over, _names(key))
             if problem := check(before, after):
                 faults.append(section.at(key).fault(f"`{key}` would loosen the rules: {problem}", "only tighten here"))
             changes[_names(key)] = after
@@ -60,6 +61,13 @@ def _read(key: str) -> str:
 
 def _names(key: str) -> str:
     return "decision_seconds" if key == "decision_lifetime" else key
+
+
+def _before(base: ToolRules, over: ToolRules, key: str) -> object:
+    """Return what a key stood at; channels follow the effect that is the tool's from now on."""
+    if key != "ask_by":
+        return getattr(base, _read(key))
+    return max(base.channel, msgspec.structs.replace(base, effect=over.effect).channel, key=CHANNELS.index)
 
 
 def _refuse_reused(base: ToolRules, over: ToolRules, section: Section, faults: Faults) -> None:
@@ -152,6 +160,7 @@ _TOOL: dict[str, Check] = {
     "value_asks": _no_more,
     "decision_lifetime": _no_more,
     "unattended": _rising(UNATTENDED),
+    "ask_by": _rising(CHANNELS),
 }
 _FIELD: dict[str, Check] = {
     "sources": _within,

@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from preflight.rules import load_rules
-from preflight.rules.layout import BY_EFFECT, CONDITION, DEFERRAL, FIELD, LIMIT, MEASURE, ROOT, TOOL, TRIGGER
+from preflight.rules.layout import ASK_BY, BY_EFFECT, CONDITION, DEFERRAL, FIELD, LIMIT, MEASURE, ROOT, TOOL, TRIGGER
 from preflight.rules.provider import CHECKLIST, declare
 from preflight.rules.schema import schema_of
 
@@ -25,7 +25,7 @@ def blocks(page: str, language: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("text", blocks(RULES, "yaml"), ids=["first", "triggers", "people"])
+@pytest.mark.parametrize("text", blocks(RULES, "yaml"), ids=["first", "channels", "triggers", "people"])
 def test_the_rules_on_the_page_load(text: str, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text(text, encoding="utf-8")
     rules = load_rules(tmp_path)
@@ -33,7 +33,8 @@ def test_the_rules_on_the_page_load(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [part.keys for part in (ROOT, TOOL, FIELD, MEASURE, CONDITION, LIMIT, TRIGGER, DEFERRAL, BY_EFFECT)]
+    "keys",
+    [part.keys for part in (ROOT, TOOL, FIELD, MEASURE, CONDITION, LIMIT, TRIGGER, DEFERRAL, BY_EFFECT, ASK_BY)],
 )
 def test_the_page_names_every_key(keys: dict[str, object]) -> None:
     assert [key for key in keys if not re.search(rf"`[^`\n]*\b{key}\b", RULES)] == []
