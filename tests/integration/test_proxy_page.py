@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from preflight.mcp.pairing import Pairing
+from preflight.console.pairing import Pairing
 from preflight.storage import open_storage
 from tests.integration.browser import LINK, Browser, Form
 from tests.integration.test_proxy_asks import RENT, WORDS, at_bank, ledger, states, writing

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from preflight import create_preflight
+from preflight.console.fields import answers_in, fields_of
+from preflight.console.pairing import Pairing
 from preflight.core.when import FORMS
 from preflight.errors import AnswerRefused, InvalidInput
 from preflight.mcp import eras
 from preflight.mcp.calls import CallIds
 from preflight.mcp.config import of_command, of_file
-from preflight.mcp.fields import answers_in, fields_of
 from preflight.mcp.form import answers_of, form_of
 from preflight.mcp.http import address_of, hosts_for
 from preflight.mcp.lines import Lines, Oversized
 from preflight.mcp.marks import HELD, NOTE, Marks
-from preflight.mcp.pairing import Pairing
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import MCPError
 from preflight.mcp.sealing import Sealing

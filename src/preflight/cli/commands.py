@@ -25,7 +25,8 @@ _SINGLE: Final = {
     "vectors": "conformance",
     "playing": "demo",
     "hosting": "hook",
-    "proxying": "proxy pair",
+    "proxying": "proxy",
+    "consoling": "console pair",
     "doctoring": "doctor",
 }
 _GROUPS: Final = {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
 from preflight.cli.opening import AsJson, Db, opened_to_read
-from preflight.cli.person import Channel, require_person, signed
+from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
 from preflight.core import strict_json
-from preflight.deferral.changes import OPEN, DeferredRuns
+from preflight.deferral.changes import OPEN, DeferredRuns, time_of
 from preflight.errors import InvalidInput
+from preflight.model.channel import signed
 from preflight.model.deferral import Deferral, DeferralNote
 from preflight.model.json_value import thaw
 from preflight.render.phrases import deferral_words
@@ -95,10 +95,7 @@ def move(
       preflight deferred move 01a22e3e-686f-72d5-a86a-38bf938193bc 2026-12-04T10:00:00+09:00 --by minji
     """
     require_person(channel)
-    try:
-        at = datetime.fromisoformat(to)
-    except ValueError:
-        raise InvalidInput("to", f"`{to}` is no time", "write it like 2026-12-04T10:00:00+09:00") from None
+    at = time_of(to)
     with opened_to_read(db) as gate:
         row = DeferredRuns(gate).move(deferral, at, by=signed(by, channel))
     _told(row, as_json=as_json)

@@ -12,10 +12,11 @@ import typer
 from preflight.api import Preflight
 from preflight.cli.codes import BY_STATUS
 from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reached
-from preflight.cli.person import Channel, require_person, signed
+from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
 from preflight.deferral.connections import stdio_server
 from preflight.errors import InvalidInput
+from preflight.model.channel import signed
 from preflight.model.record import Record
 from preflight.model.tool import Tool
 from preflight.render.public import public

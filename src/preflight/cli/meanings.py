@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from preflight.cli.opening import AsJson, Conversation, Db, Tenant, User, opened, opened_to_read, scope_of
-from preflight.cli.person import Channel, require_person, signed
+from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
 from preflight.clock import SystemClock, iso
 from preflight.errors import InvalidInput
 from preflight.hooks.shipped.mappings import words_of
+from preflight.model.channel import signed
 from preflight.render.styled import Table, line
 from preflight.render.visible import quoted, visible
 

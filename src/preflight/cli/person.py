@@ -34,8 +34,3 @@ def require_person(channel: ChannelName) -> None:
     elif not sys.stdin.isatty():
         message = "this is for a person at a terminal, and standard input is none; run it there"
         raise AnswerRefused(message)
-
-
-def signed(name: str, channel: ChannelName) -> str:
-    """Return a name as it is recorded where there is no field for the channel."""
-    return name if channel == "terminal" else f"{name} ({channel})"

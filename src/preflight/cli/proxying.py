@@ -15,7 +15,6 @@ import typer
 
 from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of, proxy_extra
 from preflight.cli.opening import RULES, Db, opened
-from preflight.cli.person import require_person
 from preflight.errors import InvalidInput
 
 TOKEN = "PREFLIGHT_PROXY_TOKEN"  # noqa: S105  the name of the variable
@@ -27,7 +26,6 @@ UNATTENDED = "unattended"
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command(context_settings={"allow_interspersed_args": False})(proxy)
-    app.command()(pair)
 
 
 def proxy(
@@ -44,7 +42,10 @@ def proxy(
         str | None, typer.Option("--http", metavar="[HOST]:PORT", help="Serve clients over HTTP at this address.")
     ] = None,
     page: Annotated[
-        int, typer.Option("--page", min=-1, max=65535, metavar="PORT", help="The answer page's; 0: any, -1: no page.")
+        int,
+        typer.Option(
+            "--page", min=-1, max=65535, metavar="PORT", help="The answer page and console; 0: any, -1: none."
+        ),
     ] = 0,
     unattended: Annotated[
         bool, typer.Option("--unattended", help="Nobody is there: what has to be asked is kept for a person.")
@@ -99,22 +100,6 @@ def proxy(
         run(lambda: assembled.serve_http(listener, token))
 
 
-def pair(db: Db = None) -> None:
-    """Show the code that makes a browser known to the answer page.
-
-    The page asks for it once. A person does this, at a terminal.
-
-    \b
-    Example:
-      preflight pair
-    """
-    from preflight.mcp.pairing import Pairing
-
-    require_person("terminal")
-    with opened(db) as gate:
-        typer.echo(Pairing.of(gate.storage).code())
-
-
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
     """Import without looking for garbage: what is made stays, thousands of classes, and no call waits for it later."""
@@ -128,8 +113,8 @@ def _nothing_collected() -> Iterator[None]:
 
 def _listening(http: str) -> tuple[socket.socket, str]:
     """Return the socket for `--http` and the token that clients show: from the environment, else one that is told."""
+    from preflight.console.web import bound
     from preflight.mcp.http import PATH, address_of
-    from preflight.mcp.web import bound
 
     host, port = address_of(http)
     token = os.environ.get(TOKEN, "")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from preflight.api import Preflight
+from preflight.api import AsyncPreflight, Preflight
 from preflight.clock import iso
 from preflight.deferral import rows, triggers
 from preflight.deferral.triggers import RECURRING, Event, Spec
@@ -24,10 +24,11 @@ OPEN: tuple[DeferralState, ...] = ("waiting", "held")
 class DeferredRuns:
     """The deferred runs of a store, for the people they belong to.
 
-    A run that has started can be neither cancelled nor moved. Methods raise InvalidInput saying why not.
+    A run that has started can be neither cancelled nor moved. Methods raise InvalidInput saying why not; a change
+    that was made of a row as it was `seen` (its version) is refused when the row is another by now.
     """
 
-    def __init__(self, gate: Preflight) -> None:
+    def __init__(self, gate: AsyncPreflight | Preflight) -> None:
         """Work on the store of `gate`; raises ConstructionError for one that keeps no deferred runs."""
         if not isinstance(gate.storage, Scheduling):
             raise ConstructionError(f"`{type(gate.storage).__name__}` keeps no deferred runs; use another store")
@@ -42,16 +43,20 @@ class DeferredRuns:
         """Return a row and what happened to it."""
         return self._row(deferral_id), self._store.notes(deferral_id)
 
-    def cancel(self, deferral_id: str, *, by: str) -> Deferral:
+    def started(self, row: Deferral) -> bool:
+        """Whether the occurrence that a row waits for has started: its worker has not come to change the row yet."""
+        return row.occurrence is not None and self._store.started(row.decision_id, row.occurrence) is not None
+
+    def cancel(self, deferral_id: str, *, by: str, seen: int | None = None) -> Deferral:
         """Cancel a run: nothing of it fires any more."""
-        row = self._open(deferral_id)
+        row = self._open(deferral_id, seen)
         after = rows.ended(row, "cancelled", "cancelled")
         # of a recurrence the further ones are cancelled, whether or not the present one has started
         return self._changed(row, after, "cancelled", by, unless_started=not self._recurs(row))
 
-    def move(self, deferral_id: str, to: datetime, *, by: str) -> Deferral:
+    def move(self, deferral_id: str, to: datetime, *, by: str, seen: int | None = None) -> Deferral:
         """Move the next occurrence of a run to another instant; one of a recurrence, to before the one after it."""
-        row = self._waiting(deferral_id)
+        row = self._waiting(deferral_id, seen)
         spec = self._spec(row)
         if row.occurrence is None:
             raise InvalidInput("deferral", f"`{deferral_id}` waits for something to happen, not for a time")
@@ -68,20 +73,21 @@ class DeferredRuns:
         moved = replace(moved, slot=row.slot, said=row.said if after_that else said)
         return self._changed(row, moved, "moved", by, reason=said, unless_started=True)
 
-    def run_now(self, deferral_id: str, *, by: str) -> Deferral:
+    def run_now(self, deferral_id: str, *, by: str, seen: int | None = None) -> Deferral:
         """Have a run fire at the worker's next look."""
-        row = self._waiting(deferral_id)
+        row = self._waiting(deferral_id, seen)
         if row.occurrence is None:
             hastened = rows.occurring(row, self._now())
         else:
             hastened = replace(row, due=iso(self._gate.clock.now()), version=row.version + 1)
         return self._changed(row, replace(hastened, forced=True), "hastened", by, unless_started=True)
 
-    def resume(self, deferral_id: str, *, by: str) -> Deferral:
+    def resume(self, deferral_id: str, *, by: str, seen: int | None = None) -> Deferral:
         """Have a held run tried again at the worker's next look: from the beginning, with everything fetched anew."""
         row = self._row(deferral_id)
         if row.state != "held":
             raise InvalidInput("deferral", f"`{deferral_id}` is `{row.state}`, not `held`")
+        _as_seen(row, seen)
         return self._changed(row, rows.resumed(row, self._now()), "resumed", by)
 
     def event(self, name: str, content: Mapping[str, object], *, by: str) -> list[Deferral]:
@@ -104,14 +110,15 @@ class DeferredRuns:
             )
         return row
 
-    def _open(self, deferral_id: str) -> Deferral:
+    def _open(self, deferral_id: str, seen: int | None) -> Deferral:
         row = self._row(deferral_id)
         if row.state not in OPEN:
             raise InvalidInput("deferral", f"`{deferral_id}` is `{row.state}`: there is nothing left to change")
+        _as_seen(row, seen)
         return row
 
-    def _waiting(self, deferral_id: str) -> Deferral:
-        row = self._open(deferral_id)
+    def _waiting(self, deferral_id: str, seen: int | None) -> Deferral:
+        row = self._open(deferral_id, seen)
         if row.state == "held":
             raise InvalidInput("deferral", f"`{deferral_id}` is held: {row.reason}", "resume it, or cancel it")
         return row
@@ -150,9 +157,21 @@ class DeferredRuns:
     ) -> Deferral:
         if self._store.change(after, self._note(after, what, by, reason), unless_started=unless_started):
             return after
-        started = row.occurrence is not None and self._store.started(row.decision_id, row.occurrence) is not None
-        why = "has started" if started else "was changed meanwhile; look again"
+        why = "has started" if self.started(row) else "was changed meanwhile; look again"
         raise InvalidInput("deferral", f"`{row.deferral_id}` {why}")
+
+
+def _as_seen(row: Deferral, seen: int | None) -> None:
+    if seen is not None and row.version != seen:
+        raise InvalidInput("deferral", f"`{row.deferral_id}` was changed meanwhile; look again")
+
+
+def time_of(text: str) -> datetime:
+    """Read the time that a person moves a run to; raises InvalidInput for what is none."""
+    try:
+        return datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidInput("to", f"`{text}` is no time", "write it like 2026-12-04T10:00:00+09:00") from None
 
 
 def _matches(content: Mapping[str, object], wanted: Mapping[str, object]) -> bool:

@@ -14,6 +14,8 @@ import anyio
 
 from preflight.api import AsyncPreflight, create_async_preflight, create_preflight
 from preflight.clock import SystemClock
+from preflight.console.web import ServedConsole, serve
+from preflight.console.whose import Whose
 from preflight.errors import HookError
 from preflight.mcp.asking import Asking
 from preflight.mcp.catalogue import Catalogue
@@ -26,7 +28,6 @@ from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
 from preflight.mcp.standard import standard_streams
 from preflight.mcp.upstream import Upstream, nobody
-from preflight.mcp.web import ServedPage, serve
 from preflight.model.instruction import Segment
 from preflight.ports import Storage, Words
 from preflight.rulebook import RulesGiven, rules_source
@@ -47,8 +48,8 @@ class NoWords:
 class Setting:
     """What a proxy is made of.
 
-    `budget` is how many seconds a call waits for a person. `page_port` is that of the answer page: 0 takes one that
-    is free, None serves no page. `hide_forbidden` leaves tools that the rules forbid out of the lists.
+    `budget` is how many seconds a call waits for a person. `page_port` is that of the pages for the person: 0 takes one
+    that is free, None serves none. `hide_forbidden` leaves tools that the rules forbid out of the lists.
     """
 
     servers: Sequence[ServerConfig]
@@ -101,10 +102,10 @@ class Assembled:
         reporter = _Later()
         self.servers = {each.name: Upstream(each.name, each.transport(), reporter) for each in setting.servers}
         catalogue = Catalogue(tuple(self.servers.values()))
-        who = setting.who
+        who, port = setting.who, setting.page_port
         marks = Marks(rules, who.user, who.tenant, hide_forbidden=setting.hide_forbidden)
         self.proxy = reporter.to = Proxy(catalogue, marks)
-        self.page = NoPage() if setting.page_port is None else ServedPage(self.gate, setting.page_port)
+        self.page = NoPage() if port is None else ServedConsole(self.gate, Whose(who.user, who.tenant), port)
         asking = Asking(self.gate, self.page, who.user)
         self.proxy.gate(Gating(self.gate, reads, rules, setting.words, who, catalogue, asking, setting.budget))
 
@@ -126,7 +127,7 @@ class Assembled:
     async def _running(self) -> AsyncIterator[None]:
         self.reads.bind(self.servers)
         async with anyio.create_task_group() as tasks, self.proxy.running():
-            if isinstance(self.page, ServedPage):
+            if isinstance(self.page, ServedConsole):
                 tasks.start_soon(self.page.serve)
             yield
             tasks.cancel_scope.cancel()

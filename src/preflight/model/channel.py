@@ -35,3 +35,8 @@ def kind_of(channel: str) -> Channel:
 def enough(channel: str, least: Channel) -> bool:
     """Whether an answer by a channel counts where `least` is asked for."""
     return CHANNELS.index(kind_of(channel)) >= CHANNELS.index(least)
+
+
+def signed(name: str, channel: str) -> str:
+    """Return a name as it is recorded where there is no field for the channel; only what is no terminal is told."""
+    return name if channel == "terminal" else f"{name} ({channel})"

@@ -88,6 +88,19 @@ _DEFERRAL = {
 }
 
 
+_CHANGES = {
+    "happened": "what it waited for came",
+    "resumed": "to be tried again",
+    "hastened": "to run at once",
+    "expired": "waited for in vain",
+}
+
+
+def change_words(what: str) -> str:
+    """Return what happened to a deferred run; what is a plain word already is said as it is."""
+    return _CHANGES.get(what, what)
+
+
 def deferral_words(reason: str) -> str:
     """Return why a deferred run is held, skipped or over; other reasons are said as they are."""
     return _DEFERRAL.get(reason) or visible(reason.replace("_", " ") if reason.isidentifier() else reason)

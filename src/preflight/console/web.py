@@ -1,4 +1,4 @@
-"""Serving HTTP on this machine: the answer page, and clients that speak MCP over HTTP."""
+"""Serving HTTP on this machine: the pages for the person, and clients that speak MCP over HTTP."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import anyio
 import uvicorn
 
 from preflight.api import AsyncPreflight
+from preflight.console.pairing import Pairing
+from preflight.console.whose import Whose
 from preflight.errors import InvalidInput
-from preflight.mcp.pairing import Pairing
 from preflight.model.question import Question
 
 if TYPE_CHECKING:
-    from preflight.mcp.page import AnswerPage
+    from preflight.console.page import Console
 
 LOOPBACK = "127.0.0.1"
 
@@ -61,36 +62,46 @@ async def serve(app: Any, listener: socket.socket) -> None:
             server.should_exit = True
 
 
-class ServedPage:
-    """The answer page on a port of this machine's own, from the first question on."""
+class ServedConsole:
+    """The pages on a port of this machine's own: at once on a port that was named, else from the first question on."""
 
-    def __init__(self, gate: AsyncPreflight, port: int = 0) -> None:
-        """Serve questions of `gate`; port 0 takes one that is free. Raises InvalidInput when the port is taken."""
+    def __init__(self, gate: AsyncPreflight, whose: Whose, port: int = 0) -> None:
+        """Serve what is `whose` in the store of `gate`; port 0 takes one that is free.
+
+        Raises InvalidInput when the port is taken.
+        """
         self._gate = gate
+        self._whose = whose
         self._listener = bound(LOOPBACK, port)
-        self._base = f"http://{LOOPBACK}:{self._listener.getsockname()[1]}"
-        self._page: AnswerPage | None = None
+        self.address = f"http://{LOOPBACK}:{self._listener.getsockname()[1]}"
+        self._console: Console | None = None
         self._needed = anyio.Event()
+        if port:  # of a free port nobody knows before a question tells it
+            self._needed.set()
         self._answered: dict[str, anyio.Event] = {}
 
     async def serve(self) -> None:
-        """Serve once the page is needed, until cancelled."""
+        """Serve once it is needed, until cancelled."""
         try:
             await self._needed.wait()
             await serve(self._made().app, self._listener)
         finally:
             self._listener.close()
 
+    def needed(self) -> None:
+        """Serve from now on."""
+        self._needed.set()
+
     async def link(self, question: Question) -> str | None:
         """Return a link that opens this question once."""
-        return f"{self._base}/t/{self._made().token(question.question_id)}"
+        return f"{self.address}/t/{self._made().token(question.question_id)}"
 
     def where(self, question: Question) -> str:
         """Say where a person answers: the link in it opens only in a browser that was paired."""
-        from preflight.mcp.page import where  # noqa: PLC0415  its libraries are loaded with the first question
+        from preflight.console.page import where  # noqa: PLC0415  its libraries are loaded with the first question
 
         self._made()
-        return where(question, self._base)
+        return where(question, self.address)
 
     async def answered(self, question_id: str, seconds: float) -> bool:
         """Wait for an answer given on the page."""
@@ -101,13 +112,13 @@ class ServedPage:
             self._answered.pop(question_id, None)
         return event.is_set()
 
-    def _made(self) -> AnswerPage:
-        if self._page is None:
-            from preflight.mcp.page import AnswerPage  # noqa: PLC0415  same
+    def _made(self) -> Console:
+        if self._console is None:
+            from preflight.console.page import Console  # noqa: PLC0415  same
 
-            self._page = AnswerPage(self._gate, Pairing.of(self._gate.storage), self._told)
+            self._console = Console(self._gate, Pairing.of(self._gate.storage), self._whose, self._told)
             self._needed.set()
-        return self._page
+        return self._console
 
     def _told(self, question_id: str) -> None:
         event = self._answered.pop(question_id, None)
