@@ -388,14 +388,30 @@ def test_what_started_meanwhile_is_neither_cancelled_nor_moved(here: Here, bank:
             form = {**page[f"/d/{name}/{action}"], **values}
             browser = here.browser.send(f"/d/{name}/{action}", form)
             seen.append((browser.status, "has started" in browser.html))
-        seen.append(">under way</span>" in here.at(name).html)
+        seen.append((">under way</span>" in here.at(name).html, Forms(here.browser.html).values))
         return bank.transfer(call)
 
     bank.tools["bank", "transfer"] = (bank.tools["bank", "transfer"][0], slow)
     assert [fired.what for fired in bank.worker.run_due()] == ["fired"]
-    assert seen == [(409, True), (409, True), (409, True), True]
+    assert seen == [(409, True), (409, True), (409, True), (True, {})]
     assert len(bank.calls) == 1
     assert bank.noted(name) == [("scheduled", None), ("fired", None)]
+
+
+def test_of_a_recurrence_under_way_the_further_ones_are_cancelled(here: Here, bank: Bank) -> None:
+    name = bank.defer(EVERY_DAY)
+    bank.clock.advance(DAY)
+
+    def slow(call: Any) -> object:
+        assert list(Forms(here.at(name).html).values) == [f"/d/{name}/cancel"]
+        assert here.browser.submit("/cancel").status == 200
+        return bank.transfer(call)
+
+    bank.tools["bank", "transfer"] = (bank.tools["bank", "transfer"][0], slow)
+    bank.worker.run_due()
+    assert len(bank.calls) == 1
+    assert bank.row(name).state == "cancelled"
+    assert bank.at(2 * DAY) == []
 
 
 def test_what_was_cancelled_on_the_page_does_not_start_in_a_worker_that_is_about_to(here: Here, bank: Bank) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from preflight.deferral import triggers
+from preflight.deferral.changes import OPEN
 from preflight.deferral.triggers import RECURRING, Spec
 from preflight.model.deferral import Deferral, DeferralNote
 from preflight.model.question import Question
@@ -85,6 +86,7 @@ def run(row: Deferral, record: Record | None, *, started: bool, notes: Sequence[
     zone = _UTC if spec is None else spec.zone
     timed = row.occurrence is not None and row.state in ("waiting", "held")
     due = triggers.instant_of(row.due)
+    recurs = isinstance(spec, RECURRING) and row.deferral_id == row.decision_id
     return Run(
         id=row.deferral_id,
         to=path_of(row.deferral_id),
@@ -94,9 +96,9 @@ def run(row: Deferral, record: Record | None, *, started: bool, notes: Sequence[
         why=deferral_words(row.reason) if row.reason else "",
         due=triggers.said_at(due, zone) if timed else "",
         said=visible(row.said),
-        recurs=isinstance(spec, RECURRING) and row.deferral_id == row.decision_id,
+        recurs=recurs,
         version=row.version,
-        can=_can(row, started=started, known=spec is not None),
+        can=_can(row, started=started, known=spec is not None, recurs=recurs),
         question="" if row.question_id is None else f"/q/{quote(row.question_id, safe='')}",
         due_at=due.astimezone(triggers.place_of(zone)).isoformat(timespec="minutes") if timed else "",
         values=_values(record),
@@ -104,12 +106,14 @@ def run(row: Deferral, record: Record | None, *, started: bool, notes: Sequence[
     )
 
 
-def _can(row: Deferral, *, started: bool, known: bool) -> frozenset[str]:
+def _can(row: Deferral, *, started: bool, known: bool, recurs: bool) -> frozenset[str]:
     """Return what can be asked for now; the last word has the store."""
+    if row.state not in OPEN or (started and not recurs):
+        return frozenset()
     if row.state == "held":
         return frozenset({"resume", "cancel"})
-    if row.state != "waiting" or started or not known:
-        return frozenset({"cancel"} if row.state == "waiting" else ())
+    if started or not known:
+        return frozenset({"cancel"})
     return frozenset({"cancel", "run-now", "move"} if row.occurrence is not None else {"cancel", "run-now"})
 
 

@@ -130,6 +130,8 @@ class DeferredRuns:
         return triggers.spec_of(when_of(stored.record).trigger)
 
     def _recurs(self, row: Deferral) -> bool:
+        if self._gate.storage.get(row.decision_id) is None:
+            return False  # its record is gone: it can still be cancelled
         return row.deferral_id == row.decision_id and isinstance(self._spec(row), RECURRING)
 
     def _now(self) -> datetime:

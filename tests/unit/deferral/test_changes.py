@@ -42,6 +42,12 @@ def test_a_cancelled_run_does_not_fire(bank: Bank) -> None:
             change(name, by="minji")
 
 
+def test_a_run_whose_record_is_gone_can_be_cancelled(bank: Bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = bank.defer(EVERY_DAY)
+    monkeypatch.setattr(bank.store, "get", lambda _decision_id: None)
+    assert bank.runs.cancel(name, by="u1").state == "cancelled"
+
+
 def test_cancelling_a_recurrence_ends_it(bank: Bank) -> None:
     name = bank.defer(EVERY_DAY)
     assert bank.at(DAY) == [("fired", None, "executed")]
