@@ -243,7 +243,7 @@ def test_hostile_text_in_rows_and_notes_is_written_out(bank: Bank) -> None:
     fixed = replace(record.fixed, c2_user_action_name=odd)
     note = replace(bank.store.notes(name)[0], by=odd, reason=odd)
     row = replace(bank.row(name), said=odd, reason=odd, state="held")
-    shown = run(row, replace(record, tool=tool, fixed=fixed), started=False, notes=[note])
+    shown = run(row, replace(record, tool=tool, fixed=fixed), "ahead", [note])
     for text in (shown.act, shown.tool, shown.said, shown.why, shown.changes[0].by, shown.changes[0].why):
         assert "\\u{202e}" in text
         assert "\u202e" not in text
@@ -252,12 +252,12 @@ def test_hostile_text_in_rows_and_notes_is_written_out(bank: Bank) -> None:
 
 def test_a_run_whose_record_is_gone_is_still_shown(bank: Bank) -> None:
     row = bank.row(bank.defer())
-    shown = run(row, None, started=False)
+    shown = run(row, None, "ahead")
     assert shown.act == "an act whose record is gone"
     assert shown.due == "Wednesday 2 December 2026, 00:00 UTC"
     assert shown.can == {"cancel"}
     unread = replace(bank.store.get(row.decision_id).record, trigger={"kind": "never heard of"})
-    assert run(row, unread, started=False).can == {"cancel"}
+    assert run(row, unread, "ahead").can == {"cancel"}
 
 
 def test_what_is_secret_is_masked(here: Here, bank: Bank) -> None:
@@ -319,6 +319,7 @@ def test_a_time_is_read_as_at_the_command_line(here: Here, bank: Bank, to: str, 
     browser = here.at(name).submit("/move", {"to": to})
     assert browser.status == 422
     assert why in browser.html
+    assert 'role="alert"' in browser.html
     assert "<details open>" in browser.html or not to
     assert bank.row(name) == row
 
@@ -327,6 +328,8 @@ def test_running_now_calls_nothing_before_a_worker_looks(here: Here, bank: Bank)
     name = bank.defer()
     browser = here.at(name).submit("/run-now")
     assert "A worker takes it at its next look; this page calls nothing itself." in browser.html
+    assert "no worker has taken it yet" in browser.html
+    assert [action.rpartition("/")[2] for action in Forms(browser.html).values] == ["move", "cancel"]
     assert bank.calls == []
     assert last(bank, name) == ("hastened", "u1 (page)")
     assert bank.at(1) == [("fired", None, "executed")]

@@ -23,8 +23,8 @@ _HEADERS: Final = {
 
 
 def page(name: str, title: str, told: str = "", *, status: int = 200, **values: Any) -> Response:
-    """Return a page of a template; `told` is what happened just now."""
-    html = _PAGES.get_template(f"{name}.html").render(title=title, told=told, **values)
+    """Return a page of a template; `told` is what happened just now, or why nothing did."""
+    html = _PAGES.get_template(f"{name}.html").render(title=title, told=told, refused=status >= 400, **values)
     return HTMLResponse(html, status, headers=_HEADERS)
 
 

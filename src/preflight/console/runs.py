@@ -81,7 +81,8 @@ class RunPages:
             changed = await anyio.to_thread.run_sync(self._changed, run_id, action, form)
         except InvalidInput as refused:
             status = 422 if refused.where == "to" else 409
-            return await self._run(run_id, visible(str(refused)), status, form.get("to", ""))
+            why = str(refused).removeprefix(f"`{refused.where}`: ")
+            return await self._run(run_id, visible(why), status, form.get("to", "") if status == 422 else "")
         if changed is None:
             return look.note("There is no such run", status=404, home=True)
         return look.away(f"{changed}?done={action}")
@@ -106,9 +107,10 @@ class RunPages:
         return waiting, [self._shown(row) for row in (mine[-MOST:][::-1] if over else mine)]
 
     def _shown(self, row: Deferral, notes: list[DeferralNote] | None = None) -> view.Run:
-        begun = row.state == "waiting" and row.due <= iso(self._gate.clock.now())
-        started = begun and self._runs is not None and self._runs.started(row)
-        return view.run(row, self._record(row.decision_id), started=started, notes=notes or ())
+        progress: view.Progress = "due" if row.due <= iso(self._gate.clock.now()) else "ahead"
+        if progress == "due" and self._runs is not None and self._runs.started(row):
+            progress = "started"
+        return view.run(row, self._record(row.decision_id), progress, notes or ())
 
     def _record(self, decision_id: str) -> Record | None:
         stored = self._gate.storage.get(decision_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import quote
 
 import msgspec
@@ -19,6 +20,8 @@ from preflight.render.record import tool_words
 from preflight.render.visible import quoted, value_text, visible
 from preflight.scheduling import when_of
 
+Progress = Literal["ahead", "due", "started"]
+"""How far the occurrence is that a row waits for: still to come, due and taken by no worker yet, started."""
 _UTC = "UTC"
 
 
@@ -80,8 +83,9 @@ def asked(question: Question, record: Record | None) -> Asked:
     )
 
 
-def run(row: Deferral, record: Record | None, *, started: bool, notes: Sequence[DeferralNote] = ()) -> Run:
+def run(row: Deferral, record: Record | None, progress: Progress, notes: Sequence[DeferralNote] = ()) -> Run:
     """Return a run as it is shown; `record` is its `deferred` record, None where that is gone."""
+    progress = progress if row.state == "waiting" and row.occurrence is not None else "ahead"
     spec = _spec(record)
     zone = _UTC if spec is None else spec.zone
     timed = row.occurrence is not None and row.state in ("waiting", "held")
@@ -92,13 +96,13 @@ def run(row: Deferral, record: Record | None, *, started: bool, notes: Sequence[
         to=path_of(row.deferral_id),
         act=act_of(record) or "an act whose record is gone",
         tool="" if record is None else tool_words(record),
-        state="under way" if started else row.state,
-        why=deferral_words(row.reason) if row.reason else "",
+        state="under way" if progress == "started" else row.state,
+        why=deferral_words(row.reason) if row.reason else "no worker has taken it yet" if progress == "due" else "",
         due=triggers.said_at(due, zone) if timed else "",
         said=visible(row.said),
         recurs=recurs,
         version=row.version,
-        can=_can(row, started=started, known=spec is not None, recurs=recurs),
+        can=_can(row, progress, known=spec is not None, recurs=recurs),
         question="" if row.question_id is None else f"/q/{quote(row.question_id, safe='')}",
         due_at=due.astimezone(triggers.place_of(zone)).isoformat(timespec="minutes") if timed else "",
         values=_values(record),
@@ -106,15 +110,16 @@ def run(row: Deferral, record: Record | None, *, started: bool, notes: Sequence[
     )
 
 
-def _can(row: Deferral, *, started: bool, known: bool, recurs: bool) -> frozenset[str]:
+def _can(row: Deferral, progress: Progress, *, known: bool, recurs: bool) -> frozenset[str]:
     """Return what can be asked for now; the last word has the store."""
-    if row.state not in OPEN or (started and not recurs):
+    if row.state not in OPEN or (progress == "started" and not recurs):
         return frozenset()
     if row.state == "held":
         return frozenset({"resume", "cancel"})
-    if started or not known:
+    if progress == "started" or not known:
         return frozenset({"cancel"})
-    return frozenset({"cancel", "run-now", "move"} if row.occurrence is not None else {"cancel", "run-now"})
+    more = {"move"} if row.occurrence is not None else set()
+    return frozenset({"cancel", *more, *({"run-now"} if progress == "ahead" else ())})
 
 
 def _spec(record: Record | None) -> Spec | None:
