@@ -17,7 +17,7 @@ from tests.acceptance.terminal import ROOT, Shell
 
 COMMANDS = [
     "check", "execute", "in-doubt", "settle", "pending", "answer", "explain", "learn", "forget", "learned", "ground",
-    "conformance", "demo", "doctor", "audit",
+    "conformance", "demo", "console", "pair", "doctor", "audit",
 ]  # fmt: skip
 
 

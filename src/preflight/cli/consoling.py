@@ -31,7 +31,7 @@ def console(
     connections: Connections = None,
     db: Db = None,
 ) -> None:
-    """Show open questions and deferred runs in a browser on this machine.
+    """Show questions and deferred runs in a browser.
 
     A person answers there, and cancels, moves, hastens or resumes runs; the page calls no tool itself. It is served
     on this machine alone, to browsers that were paired, until it is interrupted. `preflight proxy` serves the same.
@@ -68,7 +68,7 @@ def console(
 
 
 def pair(db: Db = None) -> None:
-    """Show the code that makes a browser known to the answer page and the console.
+    """Show the code that makes a browser known to the page.
 
     The page asks for it once. A person does this, at a terminal.
 
