@@ -6,7 +6,6 @@ so by default a form is enough for what can be undone, and only the page or a te
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -32,7 +31,6 @@ CHANNEL: Final = "elicitation"
 _REFUSALS: Final[dict[str, Silent]] = {"decline": "decline", "cancel": "cancel"}
 _POLL_SECONDS: Final = 0.5
 _TRIES: Final = 3
-_log = logging.getLogger("preflight.mcp")
 
 
 class Page(Protocol):
