@@ -49,7 +49,7 @@ def doctor(
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
-    """Show what is in place, what waits, and how a setup stands.
+    """Show what is in place, and how a setup stands.
 
     With servers, given as for `preflight proxy`, each is started or reached and asked for its tools; nothing is
     called. Shown is how the rules gate every tool, and which rules are about nothing that is there.

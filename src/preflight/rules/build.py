@@ -37,6 +37,12 @@ _ASK_BY = AskBy()
 _HINTS = {"synonyms": "x-synonyms", "labels": "x-enum-labels", "unit": "x-unit", "locale": "x-locale"}
 
 
+_AS_GIVEN = (
+    "effect", "forbidden", "intents", "changes", "notices", "pin", "constants_are_known", "unattended", "ask_by"
+)  # fmt: skip
+"""The settings of a tool that mean in its rules what they say."""
+
+
 def tool(
     section: Section,
     *,
@@ -55,21 +61,7 @@ def tool(
     rules = conditions(section, {*scope, *(rule.id for rule in limits)}, scope, declared_by, faults)
     asks = section.get("value_asks")
     lifetime = section.get("decision_lifetime")
-    given = {
-        name: section.get(name)
-        for name in (
-            "effect",
-            "forbidden",
-            "intents",
-            "changes",
-            "notices",
-            "pin",
-            "constants_are_known",
-            "unattended",
-            "ask_by",
-        )
-    }
-    rest: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    rest: dict[str, Any] = {name: value for name in _AS_GIVEN if (value := section.get(name)) is not None}
     rest |= {} if asks is None else {"value_asks": asks}
     rest |= {} if lifetime is None else {"decision_seconds": lifetime}
     if (settle := section.get("settle")) is not None:
