@@ -33,7 +33,10 @@ def pending(
     as_json: AsJson = False,
     db: Db = None,
 ) -> None:
-    """List the open questions, oldest first; one that several runs ask stands once, with their number."""
+    """List the open questions, oldest first.
+
+    A question that several runs ask stands once, with their number.
+    """
     with opened_to_read(db) as gate:
         questions = [question for question in gate.pending() if user in (None, question.user_id)]
         runs = [runs_for(gate.storage, question) for question in questions]
