@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 from mcp.server.mcpserver import MCPServer
 
-from preflight.mcp.web import bound, serve
+from preflight.console.web import bound, serve
 
 shop = MCPServer("shop", version="3")
 
