@@ -259,6 +259,9 @@ class Executor:
         if record.trigger is not None and self._is_over(record):
             why = f"`{record.decision_id}` fires no more: its occurrence was started, cancelled or moved"
             return Refused("occurrence_over", why, record)
+        if (other := self._storage.started_as(record)) is not None:
+            why = f"the call `{record.call_id}` was started before, as decision `{other}`"
+            return Refused("already_started", why, record)
         return Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
 
     def _is_over(self, record: Record) -> bool:

@@ -285,9 +285,16 @@ class Storage(Protocol):
     def claim(self, record: Record, *, signer: Signer | None = None, admit: Admission | None = None) -> Stored | None:
         """Append an `executing` record durably, or return None when it may not start.
 
-        One transaction: None when its decision already has an `executing` record (R-75), another
-        decision of the same scope and action key is executing without an outcome (R-77), or `admit` does
-        not admit it (R-66). What `admit` raises goes through, and nothing was stored.
+        One transaction: None when its decision already has an `executing` record, or another decision of the same
+        call has (R-75, `started_as`), another decision of the same scope and action key is executing without an
+        outcome (R-77), or `admit` does not admit it (R-66). What `admit` raises goes through, and nothing was stored.
+        """
+        ...
+
+    def started_as(self, record: Record) -> str | None:
+        """Return the id of another decision as which the same call was started, or None (decision 0055).
+
+        A call is what scope and `call_id` name; the same user, tool and trigger are meant. None without a `call_id`.
         """
         ...
 

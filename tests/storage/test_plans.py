@@ -48,6 +48,8 @@ def test_a_search_streams_in_order(parts: tuple[str, ...]) -> None:
         (statements.STATE, "record_step"),
         (statements.RUNNING, "record_start"),
         (statements.FOR_CALL, "record_call"),
+        (statements.STARTED_AS, "record_call"),
+        (statements.STARTED_AS, "record_step"),
         (statements.EXECUTED, "record_executed"),
         (statements.UNFINISHED, "record_unfinished"),
         (statements.STARTED, "record_tool"),

@@ -117,7 +117,7 @@ def test_a_clock_that_goes_back_changes_neither_order_nor_limits(place: Place) -
     store = place.open()
     times = ["2026-03-01T12:00:00Z", "2026-03-01T11:00:00Z", "2026-03-02T00:00:00Z", "1999-12-31T23:59:59Z"]
     for n, at in enumerate(times):
-        decision = sample_decision(f"d{n}", action_key="k", call_id="c", timestamp=at)
+        decision = sample_decision(f"d{n}", action_key="k", call_id=f"c{n}", timestamp=at)
         store.append(decision)
         assert store.claim(sample_step(decision, "executing")) is not None
         assert store.finish(sample_step(decision, "executed")) is not None
@@ -126,9 +126,11 @@ def test_a_clock_that_goes_back_changes_neither_order_nor_limits(place: Place) -
     newest = store.latest_executed(scope, "u_01", "k", "f" * 64)
     assert newest is not None
     assert newest.record.decision_id == "d3", "newest is what was stored last"
-    latest = store.latest_for_call(scope, "c")
-    assert latest is not None
-    assert latest.record.record_id == "d3"
+    for n, at in ((4, times[0]), (5, times[3])):
+        store.append(sample_decision(f"d{n}", call_id="c3", timestamp=at))
+        latest = store.latest_for_call(scope, "c3")
+        assert latest is not None
+        assert latest.record.record_id == f"d{n}"
     seen: list[str] = []
 
     def judge(starts: Iterator[object]) -> bool:

@@ -27,7 +27,7 @@ def fill(store: Storage, scope: Scope) -> None:
     """Write the same story for a tenant, under ids that begin with its name."""
     name = scope.tenant
     for n, end in enumerate(("executed", None)):
-        decision = sample_decision(f"{name}{n}", scope=scope, action_key="k", call_id="call")
+        decision = sample_decision(f"{name}{n}", scope=scope, action_key="k", call_id=("call", "next")[n])
         store.append(decision)
         assert store.claim(sample_step(decision, "executing")) is not None
         if end is not None:
@@ -95,6 +95,7 @@ REFUSED: dict[str, Callable[[Storage], object]] = {
     "claim": lambda s: s.claim(sample_step(sample_decision("theirs1", scope=THEIRS), "executing", "x")),
     "finish": lambda s: s.finish(sample_step(sample_decision("theirs1", scope=THEIRS), "executed")),
     "latest_for_call": lambda s: s.latest_for_call(THEIRS, "call"),
+    "started_as": lambda s: s.started_as(sample_decision("theirs2", scope=THEIRS, call_id="call")),
     "latest_executed": lambda s: s.latest_executed(THEIRS, "u_01", "k", "f" * 64),
     "find by scope": lambda s: s.find(Query(scope=THEIRS)),
     "find by tenant": lambda s: s.find(Query(tenant="theirs")),
@@ -148,7 +149,8 @@ def test_its_own_rows_are_all_there(stores: tuple[Storage, Storage]) -> None:
     assert [row.seq for row in own.raw_scan()] == [stored.seq for stored in mine]
     assert own.head() == LogHead(len(mine), mine[-1].seq, mine[-1].digest)
     assert own.latest_executed(OURS, "u_01", "k", "f" * 64) == whole.get("ours0/executed")
-    assert own.latest_for_call(OURS, "call") == whole.get("ours1")
+    assert own.latest_for_call(OURS, "call") == whole.get("ours0")
+    assert own.started_as(sample_decision("ours2", scope=OURS, action_key="k", call_id="call")) == "ours0"
     assert [question.question_id for question in own.open_questions(OURS, MORNING)] == ["ours1"]
     assert [answer.question_id for answer in own.answers_for_call(OURS, "call")] == ["ours0"]
     assert own.no_answers("ours1") == [sample_no_answer("ours1")]

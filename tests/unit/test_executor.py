@@ -607,3 +607,16 @@ def test_every_step_is_signed() -> None:
         assert stored.seal is not None
         made.signer.verify(stored.body, stored.seal)
     assert states(made.storage) == ["execute", "executing", "executed"]  # type: ignore[arg-type]
+
+
+def test_a_call_that_was_started_as_another_decision_is_not_started_again() -> None:
+    # two processes may decide one call at the same moment (decision 0055)
+    made = gate()
+    first = executable(made)
+    twin = msgspec.structs.replace(first.record, record_id="twin", decision_id="twin")
+    made.storage.append(twin, signer=default_signer(made.storage, made.clock))
+    assert isinstance(made.execute_if_ready(first, Counter()), Executed)
+    answer = made.execute_if_ready("twin", Counter())
+    assert isinstance(answer, Refused)
+    told = f"the call `c1` was started before, as decision `{first.record.decision_id}`"
+    assert (answer.code, answer.why) == ("already_started", told)

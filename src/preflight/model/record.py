@@ -72,6 +72,11 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     request: object = UNSET
     sealed: dict[str, Sealed] = msgspec.field(default_factory=dict)
 
+    def is_same_call(self, other: Record) -> bool:
+        """Whether another record of the same scope and `call_id` is of the same call: user, tool and trigger are."""
+        tools = [(tool.server, tool.name) if tool else None for tool in (self.tool, other.tool)]
+        return tools[0] == tools[1] and self.user_id == other.user_id and self.trigger == other.trigger
+
     @property
     def key(self) -> str:
         """The action key under which the record accumulates, or the reserved one."""

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from preflight import codec
 from preflight.errors import InvalidInput, StorageError
-from preflight.model.record import UNKEYED, RecordState
+from preflight.model.record import UNKEYED, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.ports import Query, Storage, Stored
 from preflight.storage.contract_folding import FoldingContract
-from preflight.storage.contract_log import holds, ids, refused, same
+from preflight.storage.contract_log import holds, ids, refused, run_together, same
 from preflight.storage.samples import (
     HERE,
     MORNING,
@@ -100,6 +100,42 @@ class StorageContract(FoldingContract):
         holds(store.claim(starts[1]) is not None, "R-77: after the outcome")
         unkeyed = store.get("d3")
         same(unkeyed and unkeyed.record.key, UNKEYED, "R-71: the reserved key")
+
+    def test_a_call_starts_as_one_decision(self) -> None:
+        store, ran = self.open_storage(), sample_decision("d1", call_id="c1")
+        others = {
+            "same": sample_decision("d2", call_id="c1"),
+            "user": sample_decision("d3", call_id="c1", user_id="u_02"),
+            "tool": sample_decision("d4", call_id="c1", tool=ToolRef("bank", "pay", "f" * 64)),
+            "trigger": sample_decision("d5", call_id="c1", trigger={"decision_id": "d0", "occurrence": "o1"}),
+            "scope": sample_decision("d6", call_id="c1", scope=Scope("tenant", "other")),
+            "call": sample_decision("d7", call_id="c2"),
+            "no id": sample_decision("d8"),
+        }
+        for decision in (ran, *others.values()):
+            store.append(decision)
+        same(store.started_as(others["same"]), None, "before any start")
+        holds(store.claim(sample_step(ran, "executing")) is not None, "R-75: the first")
+        found = {name: store.started_as(other) for name, other in others.items()}
+        same(found, {name: "d1" if name == "same" else None for name in others}, "as which it was started")
+        same(store.started_as(ran), None, "by itself")
+        store.finish(sample_step(ran, "failed"))
+        claimed = [name for name, other in others.items() if store.claim(sample_step(other, "executing")) is not None]
+        same(claimed, [*others][1:], "R-75: the same call as another decision, after the outcome too")
+
+    def test_racing_decisions_of_a_call_start_once(self) -> None:
+        store = self.open_storage()
+        decisions = [sample_decision(f"d{n}", call_id="c1") for n in range(8)]
+        for decision in decisions:
+            store.append(decision)
+        started: list[str] = []
+
+        def start(number: int) -> None:
+            if store.claim(sample_step(decisions[number], "executing")) is not None:
+                started.append(decisions[number].decision_id)
+
+        run_together(start, len(decisions))
+        same(len(started), 1, "R-75: starts of one call")
 
     def test_outcomes_follow_the_lifecycle(self) -> None:
         store, decision = self.open_storage(), sample_decision("d1")

@@ -38,6 +38,7 @@ class MemoryStorage(MemoryDeferrals):
         self._by_id: dict[str, Stored] = {}
         self._chains: dict[str, list[Stored]] = {}
         self._running: dict[str, tuple[Scope, str]] = {}
+        self._begun: dict[tuple[Scope, str | None], list[Record]] = {}
         self._heads: dict[tuple[Scope, str], str] = {}
         self._buried: list[RawRecord] = []
         self._tombstones: list[bytes] = []
@@ -59,13 +60,25 @@ class MemoryStorage(MemoryDeferrals):
         with self._opened():
             if record.record_id in self._by_id or (record.scope, record.key) in self._running.values():
                 return None
-            if not self._may_follow(record) or not self._may_start(record):
+            if not self._may_follow(record) or not self._may_start(record) or self._started_as(record):
                 return None
             if admit is not None and admit.judge(self._started(record, admit)) is not True:
                 return None
             stored = self._store(record, signer)
             self._note_start(record)
+            if record.call_id is not None:
+                self._begun.setdefault((record.scope, record.call_id), []).append(record)
             return stored
+
+    def started_as(self, record: Record) -> str | None:
+        """Return the id of another decision as which the same call was started, or None."""
+        with self._opened():
+            return self._started_as(record)
+
+    def _started_as(self, record: Record) -> str | None:
+        others = self._begun.get((record.scope, record.call_id), ())
+        same = (o.decision_id for o in others if o.decision_id != record.decision_id and o.is_same_call(record))
+        return next(same, None)
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome; the same `record_id` again returns the stored one."""

@@ -21,7 +21,7 @@ from preflight.storage.deferrals import LEASE, Rows, T, Undo, may_start, put_in
 from preflight.storage.entry import Entry, Heads, check_way, columns, lock_number, make_entry
 from preflight.storage.postgres_audit import search
 from preflight.storage.postgres_pool import Connection, PostgresPool, escape, rows
-from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, asked, started
+from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, asked, started, started_as
 
 WAIT_SECONDS = 10.0
 """How long a connection, a lock or an answer of the server is waited for."""
@@ -98,7 +98,14 @@ class PostgresStorage(SqlStorage):
             return self._begun(db, record, signer)
 
     def _begun(self, db: Connection, record: Record, signer: Signer | None) -> Stored | None:
-        """Store a start; of a run with a trigger only as the one start of its occurrence (R-83)."""
+        """Store a start; of a call only its one (R-75), of a run with a trigger the one of its occurrence (R-83)."""
+        if record.call_id is not None:
+            with db.transaction():
+                db.execute(_LOCK, (lock_number(f"{record.scope.tenant} {record.scope.conversation}", record.call_id),))
+                return None if started_as(partial(rows, db), record) else self._begun_alone(db, record, signer)
+        return self._begun_alone(db, record, signer)
+
+    def _begun_alone(self, db: Connection, record: Record, signer: Signer | None) -> Stored | None:
         if record.trigger is None:
             return self._store(db, record, signer)
         begun = None

@@ -18,7 +18,7 @@ from preflight.model.record import Outcome, Record, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.ports import Admission, LogHead, RawRecord, Seal, Stored
 from preflight.storage import burial, statements
-from preflight.storage.deferrals import SqlDeferrals
+from preflight.storage.deferrals import Rows, SqlDeferrals
 from preflight.storage.entry import encode, instant
 from preflight.storage.folding import SqlFolding, question_row
 
@@ -58,6 +58,10 @@ class SqlStorage(SqlDeferrals, SqlFolding):
     def latest_for_call(self, scope: Scope, call_id: str) -> Stored | None:
         """Return the newest decision that was made for this call."""
         return self._one(statements.FOR_CALL, _of(scope, call_id=call_id))
+
+    def started_as(self, record: Record) -> str | None:
+        """Return the id of another decision as which the same call was started, or None."""
+        return started_as(self._read, record)
 
     def latest_executed(self, scope: Scope, user_id: str, action_key: str, fingerprint: str) -> Stored | None:
         """Return the newest `executed` record of this scope, user, key and tool (R-42)."""
@@ -205,6 +209,17 @@ def started(rows: list[Any], tool: ToolRef | None) -> Iterator[Record]:
         record = codec.decode_record(body)
         if tool is not None and record.tool is not None and record.tool.server == tool.server:
             yield record
+
+
+def started_as(rows: Rows, record: Record) -> str | None:
+    """Return the id of another decision as which the same call was started, or None (decision 0055)."""
+    if record.call_id is None:
+        return None
+    wanted = _of(record.scope, call_id=record.call_id, decision_id=record.decision_id)
+    for decision_id, body in rows(statements.STARTED_AS, wanted):
+        if codec.decode_record(body).is_same_call(record):
+            return str(decision_id)
+    return None
 
 
 def asked(record: Record, admit: Admission) -> dict[str, Any]:

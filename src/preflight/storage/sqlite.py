@@ -22,7 +22,17 @@ from preflight.storage.burial import burying
 from preflight.storage.deferrals import Rows, T, Undo, may_start, put_in
 from preflight.storage.entry import COLUMNS, Entry, Heads, check_way, columns, make_entry
 from preflight.storage.matching import matcher
-from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, asked, may_follow, place, started
+from preflight.storage.sql_store import (
+    NEWEST,
+    Durability,
+    SqlStorage,
+    Wanted,
+    asked,
+    may_follow,
+    place,
+    started,
+    started_as,
+)
 from preflight.storage.sqlite_file import SqliteFile
 
 WAIT_SECONDS = 10.0
@@ -95,7 +105,7 @@ class SqliteStorage(SqlStorage):
         def work(db: apsw.Connection) -> Stored | None:
             if not _follows(db, record) or _rows(db, statements.RUNNING, place(record)):
                 return None
-            if not may_start(partial(_rows, db), record, look=True):
+            if started_as(partial(_rows, db), record) or not may_start(partial(_rows, db), record, look=True):
                 return None
             if admit is not None and wanted is not None:
                 starts = started(_rows(db, statements.STARTED, wanted), record.tool)

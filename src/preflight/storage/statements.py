@@ -24,6 +24,12 @@ SELECT {_RECORD} FROM record
 WHERE tenant = :tenant AND conversation = :conversation AND call_id = :call_id AND stage = 0
 ORDER BY seq DESC LIMIT 1
 """
+STARTED_AS = """
+SELECT started.decision_id, started.body FROM record AS decided
+JOIN record AS started ON started.decision_id = decided.decision_id AND started.stage = 1 AND started.stage > 0
+WHERE decided.tenant = :tenant AND decided.conversation = :conversation AND decided.call_id = :call_id
+  AND decided.stage = 0 AND decided.decision_id <> :decision_id
+"""
 EXECUTED = f"""
 SELECT {_RECORD} FROM record
 WHERE tenant = :tenant AND conversation = :conversation AND user_id = :user_id AND action_key = :action_key

@@ -65,6 +65,11 @@ class TenantStorage(TenantDeferrals):
         """Return the newest decision that was made for this call."""
         return self._store.latest_for_call(self._check(scope), call_id)
 
+    def started_as(self, record: Record) -> str | None:
+        """Return the id of another decision as which the same call was started, or None."""
+        self._check(record.scope)
+        return self._store.started_as(record)
+
     def latest_executed(self, scope: Scope, user_id: str, action_key: str, fingerprint: str) -> Stored | None:
         """Return the newest `executed` record of this scope, user, key and tool (R-42)."""
         return self._store.latest_executed(self._check(scope), user_id, action_key, fingerprint)
