@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+NO_RULES = "give them: `preflight --rules PATH ...`, PREFLIGHT_RULES, or `create_preflight(rules=...)`"
+"""What to do where something was decided under rules, and none are given."""
+
 _LONGEST = 1_000  # code points of a foreign text that are worth keeping
 
 

@@ -15,6 +15,7 @@ import msgspec
 from preflight.clock import iso, seconds_of
 from preflight.codec import encode
 from preflight.errors import (
+    NO_RULES,
     CallerError,
     Erased,
     NotExecutable,
@@ -223,7 +224,10 @@ class Executor:
             return "expired", f"{name} expired at {record.not_after}; check the call again"
         if tool is not None and (record.tool is None or tool.fingerprint != record.tool.fingerprint):
             return "tool_changed", f"the tool is not the one {name} was made for; check the call again"
-        if record.rules_digest != self._rules_digest():
+        rules = self._rules_digest()
+        if rules is None and record.rules_digest is not None:
+            return "rules_changed", f"{name} was made under rules, and none are given here; {NO_RULES}"
+        if record.rules_digest != rules:
             return "rules_changed", f"the rules changed since {name} was made; check the call again"
         return None
 

@@ -12,7 +12,7 @@ from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.core.schema import compile_schema
 from preflight.core.unattended import confirms_a_call
 from preflight.core.wording import message_for
-from preflight.errors import AnswerRefused, InvalidInput, storable
+from preflight.errors import NO_RULES, AnswerRefused, InvalidInput, storable
 from preflight.ids import new_id
 from preflight.limits import Limits
 from preflight.model.channel import Channel, enough
@@ -163,6 +163,13 @@ class Questions:
         name = ("", "") if tool is None else (tool.server, tool.name)
         return self._rules().for_tool(*name, question.user_id, question.scope.tenant).channel
 
+    def _judged(self, question: Question) -> None:
+        """Refuse where no rules are given, and the question was asked under some: none of them would be checked."""
+        stored = self._storage.get(question.decision_id)
+        if stored is not None and stored.record.rules_digest is not None and self._rules().digest is None:
+            message = f"question `{question.question_id}` was asked under rules, and none are given here; {NO_RULES}"
+            raise AnswerRefused(message)
+
     def take(
         self, question_id: str, given: Mapping[str, object], *, person: str, channel: str
     ) -> tuple[Question, Answer]:
@@ -178,6 +185,7 @@ class Questions:
         if now >= seconds_of(question.expires_at):
             message = f"question `{question_id}` expired at {question.expires_at}; check the call again"
             raise AnswerRefused(message)
+        self._judged(question)
         least = self.ask_by(question)
         if type(channel) is str and not enough(channel, least):
             message = f"an answer by `{storable(channel)}` does not count here; answer {_WHERE[least]}"

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from preflight import Asking, Executable, Held, Preflight, Tool
+from preflight import Asking, Executable, Held, Preflight, Refused, Tool
 from preflight.errors import AnswerRefused, CallerError, HookError
 from preflight.model.json_value import confirmation_id
 from preflight.render.changes import would_have_changed
 from preflight.render.styled import plain
 from preflight.rules import LiveRules
-from tests.unit.gates import TOOL, gate, request
+from preflight.testing import MemoryStorage
+from tests.unit.gates import TOOL, executable, gate, request
 from tests.unit.ruled import MEASURES, Bank, condition, field, ruled, rules_of, write
 
 ENOUGH = {"id": "enough", "expression": "measured.balance.won >= args.amount", "message": "it does not hold that much"}
@@ -321,3 +322,37 @@ def test_a_user_s_conditions_settings_and_items_join_the_request(tmp_path: Path)
     ran = bank_gate.answer(asked.question.question_id, {"home": True, "awake": True}, person="u1")
     assert isinstance(ran, Executable)
     assert isinstance(bank_gate.check(request(claims={"amount": 500}, user_id="u2")), Asking)  # nothing of it is theirs
+
+
+# rules that are left out: what was decided under rules goes on under rules
+
+
+def test_what_was_asked_under_rules_is_not_answered_without_any(tmp_path: Path) -> None:
+    store = MemoryStorage()
+    ruled_gate = gate(store, named={"rules": write(tmp_path / "rules.json", rules_of({}))})
+    asked = ruled_gate.check(request(claims={"to": "bob"}))
+    assert isinstance(asked, Asking)
+    answer = {"amount": 500}
+    with pytest.raises(AnswerRefused, match="under rules, and none are given here; give them: `preflight --rules"):
+        gate(store).answer(asked.question.question_id, answer, person="u1", channel="api")
+    assert store.answer_to(asked.question.question_id) is None
+    assert isinstance(ruled_gate.answer(asked.question.question_id, answer, person="u1", channel="api"), Executable)
+
+
+def test_what_was_decided_under_rules_does_not_start_without_any(tmp_path: Path) -> None:
+    store = MemoryStorage()
+    made = executable(gate(store, named={"rules": write(tmp_path / "rules.json", rules_of({}))}))
+    refused = gate(store).execute_if_ready(made, lambda _call: {"ok": True})
+    assert isinstance(refused, Refused)
+    assert refused.code == "rules_changed"
+    assert "was made under rules, and none are given here" in refused.why
+    assert len(store.steps(made.decision_id)) == 1
+
+
+def test_a_question_that_was_asked_without_rules_is_answered_under_some(tmp_path: Path) -> None:
+    store = MemoryStorage()
+    asked = gate(store).check(request(claims={"to": "bob"}))
+    assert isinstance(asked, Asking)
+    ruled_gate = gate(store, named={"rules": write(tmp_path / "rules.json", rules_of({}))})
+    ruled_gate.answer(asked.question.question_id, {"amount": 500}, person="u1", channel="api")
+    assert store.answer_to(asked.question.question_id) is not None

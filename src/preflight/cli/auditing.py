@@ -16,7 +16,7 @@ from preflight.cli.screen import Screen
 from preflight.errors import InvalidInput
 from preflight.model.question import Answer
 from preflight.model.record import Record
-from preflight.ports import Query
+from preflight.ports import Query, Scheduling
 from preflight.render.explain import explanation
 from preflight.render.public import public, public_question
 from preflight.render.record import tool_words
@@ -111,6 +111,7 @@ def explain(
         question = gate.storage.question(record.question_id) if record.question_id else None
         answers = _answers(gate, record)
         silences = gate.storage.no_answers(record.question_id) if record.question_id else []
+        row = gate.storage.deferral(record.record_id) if isinstance(gate.storage, Scheduling) else None
     if as_json:
         shape: dict[str, Any] = {"steps": [public(step) for step in steps]}
         if question is not None:
@@ -119,7 +120,7 @@ def explain(
             shape["no_answers"] = msgspec.to_builtins(silences)
         Screen().json(shape)
     else:
-        Screen().show(explanation(steps, question, answers, silences))
+        Screen().show(explanation(steps, question, answers, silences, row))
 
 
 def _steps(gate: Preflight, identifier: str) -> list[Record]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,9 @@ UserId = Annotated[
     str | None, typer.Option("--user", envvar="PREFLIGHT_USER", metavar="ID", help="The user, as rules name them.")
 ]
 
+PAGES = ("anyio", "jinja2", "python_multipart", "starlette", "uvicorn")
+"""What the pages for the person need; the console imports it with the first page."""
+
 
 def configs_of(
     command: list[str] | None, url: str | None, servers: Path | None, name: str | None
@@ -50,11 +54,21 @@ def configs_of(
 
 @contextmanager
 def proxy_extra() -> Iterator[None]:
-    """Say which extra is missing where an import inside fails."""
+    """Say which extra is missing where an import inside fails, or where one that comes later would."""
+    with extra("proxy", "mcp", *PAGES):
+        yield
+
+
+@contextmanager
+def extra(name: str, *packages: str) -> Iterator[None]:
+    """Raise ConstructionError where a package of an extra is not there, or an import inside fails."""
+    missing = next((package for package in packages if find_spec(package) is None), None)
     try:
+        if missing is not None:
+            raise ModuleNotFoundError(name=missing)
         yield
     except ImportError as absent:
-        told = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[proxy]'"
+        told = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[{name}]'"
         raise ConstructionError(told) from absent
 
 

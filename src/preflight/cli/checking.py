@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import Annotated
 
 import typer
 
 from preflight.api import Preflight
 from preflight.cli.codes import BY_DECISION
-from preflight.cli.opening import AsJson, Connections, Db, opened, reached
+from preflight.cli.opening import RULES, AsJson, Connections, Db, opened, reached
 from preflight.cli.reading import read_bytes, read_object
 from preflight.cli.screen import Screen
 from preflight.errors import InvalidInput, StorageError
@@ -93,14 +95,23 @@ def show(checked: Checked, *, as_json: bool) -> None:
     raise typer.Exit(BY_DECISION[checked.decision])
 
 
+def _preflight() -> str:
+    """Return the command as it has to be given again: what was decided under rules goes on under them."""
+    rules = os.environ.get(RULES)
+    return f"preflight --rules {shlex.quote(rules)}" if rules else "preflight"
+
+
 def next_steps(checked: Checked) -> list[str]:
     """Return what can be done now, without a candidate in it (R-9)."""
     match checked:
         case Executable():
             until = (checked.record.not_after or "")[11:19]
-            return [f"run it: preflight execute {checked.decision_id} --server 'COMMAND'   (until {until} UTC)"]
+            if checked.record.trigger is not None:  # its occurrence was held, and is tried again from the beginning
+                return ["a worker runs it: preflight worker --connections FILE"]
+            command = f"{_preflight()} execute {checked.decision_id} --server 'COMMAND'"
+            return [f"run it: {command}   (until {until} UTC)"]
         case Asking():
-            steps = [f"answer it at a terminal: preflight answer {checked.question.question_id}"]
+            steps = [f"answer it at a terminal: {_preflight()} answer {checked.question.question_id}"]
             if checked.question.kind == "restatement":
                 steps.append("or say once what your words mean: preflight learn PHRASE SERVER/TOOL")
             return steps

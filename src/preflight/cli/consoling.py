@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from preflight.cli.behind import PAGES, extra
 from preflight.cli.opening import RULES, Connections, Db, opened, reached
 from preflight.cli.person import require_person
-from preflight.errors import ConstructionError
 
 
 def register(app: typer.Typer) -> None:
@@ -41,14 +41,11 @@ def console(
       preflight console
       preflight console --port 8765 --user minji
     """
-    try:
+    with extra("console", *PAGES):
         import anyio
 
         from preflight.console.web import ServedConsole
         from preflight.console.whose import Whose
-    except ImportError as absent:
-        told = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[console]'"
-        raise ConstructionError(told) from absent
     from preflight.api import create_async_preflight
     from preflight.console.pairing import Pairing
 

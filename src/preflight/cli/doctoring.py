@@ -15,7 +15,7 @@ from preflight.api import Preflight
 from preflight.cli.about import installed, own_version
 from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of
 from preflight.cli.codes import DONE, ERROR
-from preflight.cli.opening import RULES, AsJson, Db, database, opened_to_read
+from preflight.cli.opening import RULES, AsJson, Db, database, is_there, opened_to_read
 from preflight.cli.screen import Screen
 from preflight.clock import SystemClock, iso
 from preflight.errors import StorageError
@@ -72,7 +72,10 @@ def doctor(
     clients: list[ClientSeen] = []
     found: dict[str, Any] = {**_versions(), **_hosts(), "database": database(db)}
     try:
-        with opened_to_read(db, with_rules=known is None or known[1] is not None) as gate:
+        if not is_there(found["database"]):
+            found["records"] = "none yet: the first call makes the file"
+        loaded = known is None or known[1] is not None
+        with opened_to_read(db, with_rules=loaded, must_exist=False) as gate:
             found |= _waiting(gate)
             clients = clients_seen(gate.storage)
     except StorageError as fault:

@@ -72,14 +72,19 @@ def reached(connections: str | None) -> Iterator[ReadTool | None]:
         yield servers.read
 
 
+def is_there(path: str) -> bool:
+    """Whether records can be looked for at a place: a server's address, or a file that exists."""
+    return path == ":memory:" or "://" in path or Path(path).expanduser().exists()
+
+
 @contextmanager
 def opened_to_read(
-    db: str | None, read_tool: ReadTool | None = None, *, with_rules: bool = True
+    db: str | None, read_tool: ReadTool | None = None, *, with_rules: bool = True, must_exist: bool = True
 ) -> Iterator[Preflight]:
     """Open the gate over an existing database; a wrong path is an error, and no empty file is made of it."""
     path = database(db)
-    exists = path == ":memory:" or "://" in path or Path(path).expanduser().exists()
-    if not exists and db:
+    exists = is_there(path)
+    if not exists and db and must_exist:
         raise InvalidInput("db", f"there is no file `{path}`", "check the path; `preflight check` makes a new one")
     with _gate(path if exists else ":memory:", read_tool, with_rules=with_rules) as gate:
         yield gate

@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def demo(
     interactive: Annotated[bool, typer.Option("--interactive", help="Answer the questions yourself.")] = False,
 ) -> None:
-    """Play five calls against a real MCP server.
+    """Play seven scenes against a real MCP server.
 
     No model and no network take part. A small bank is started over standard input and output, and a scripted
     agent proposes calls to it. Everything happens in a temporary folder.

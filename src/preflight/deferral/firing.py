@@ -22,7 +22,7 @@ from preflight.clock import iso
 from preflight.deferral import rows, triggers
 from preflight.deferral.connections import Connections, ToolRemoved
 from preflight.deferral.triggers import Condition, Spec
-from preflight.errors import Erased, SignatureInvalid, describe
+from preflight.errors import NO_RULES, Erased, SignatureInvalid, describe
 from preflight.model.deferral import Deferral, DeferralNote, NoteKind
 from preflight.model.record import Record, ToolRef
 from preflight.model.rules import ToolRules
@@ -146,6 +146,9 @@ class Firing:
     def _fire(self, due: Due) -> Fired:
         """Run the whole path with everything fetched anew, and call the tool if it says so (R-82)."""
         ref = _tool_of(due.record)
+        if due.record.rules_digest is not None and self._gate.rules().digest is None:
+            _log.warning("`%s` was deferred under rules, and none are given here; %s", due.row.deferral_id, NO_RULES)
+            return self._again(due, "rules_missing")
         try:
             tool = {**self._connections.tool(ref.server, ref.name), "server": ref.server}
         except ToolRemoved:

@@ -103,6 +103,8 @@ class Assembled:
         self.servers = {each.name: Upstream(each.name, each.transport(), reporter) for each in setting.servers}
         catalogue = Catalogue(tuple(self.servers.values()))
         who, port = setting.who, setting.page_port
+        if who.unattended and not port:  # whoever comes to answer finds neither this process nor a port it took
+            port = None
         marks = Marks(rules, who.user, who.tenant, hide_forbidden=setting.hide_forbidden)
         self.proxy = reporter.to = Proxy(catalogue, marks)
         self.page = NoPage() if port is None else ServedConsole(self.gate, Whose(who.user, who.tenant), port)

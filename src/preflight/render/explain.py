@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import UnsetType
 
+from preflight.model.deferral import Deferral
 from preflight.model.evidence import Evidence
 from preflight.model.instruction import Segment
 from preflight.model.question import Answer, NoAnswer, Question
@@ -32,14 +33,15 @@ def explanation(
     question: Question | None = None,
     answers: Sequence[Answer] = (),
     silences: Sequence[NoAnswer] = (),
+    row: Deferral | None = None,
 ) -> list[Block]:
     """Explain a decision: `steps` are its record and those of its execution, oldest first.
 
     `question` is what it asked; `answers` are those that were given about the same call, `silences` how often the
-    question was put in vain.
+    question was put in vain. `row` is what waits for the trigger of a deferred run.
     """
     record = steps[0]
-    blocks: list[Block] = [_verdict(steps), headline(record), line(), *_path(record), *words_lines(record)]
+    blocks: list[Block] = [_verdict(steps, row), headline(record), line(), *_path(record), *words_lines(record)]
     if fields := record.states:
         blocks += [line(), Table(("slot", "state", "value", "source", "evidence"), tuple(map(_row, fields)))]
         blocks += [line_ for field in fields for line_ in _mentions(field, record)]
@@ -54,8 +56,11 @@ def explanation(
     return [*blocks, line(), line("what would have changed the outcome", "strong"), *would_have_changed(steps)]
 
 
-def _verdict(steps: Sequence[Record]) -> Line:
+def _verdict(steps: Sequence[Record], row: Deferral | None) -> Line:
     last = steps[-1]
+    if row is not None and row.state != "waiting":
+        told = f"`preflight deferred show {row.deferral_id}` tells what became of it"
+        return line(f"It was deferred, and is {row.state} now: {told}.", "strong")
     ran = {
         "execute": "It may run, and has not been started.",
         "ask_user": "It did not run: something was asked first.",

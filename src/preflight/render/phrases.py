@@ -77,6 +77,7 @@ _DEFERRAL = {
     "condition_unmet": "a condition does not hold",
     "limit_reached": "a limit is reached",
     "tool_removed": "the server does not list the tool any more",
+    "rules_missing": "it was deferred under rules, and the worker was given none",
     "no_connection": "the server could not be reached",
     "key_busy": "another run of the same kind is under way",
     "record_not_believed": "its record is gone, or is not as it was signed",

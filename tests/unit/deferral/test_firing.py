@@ -16,6 +16,7 @@ from preflight.deferral.worker import Worker
 from preflight.errors import AnswerRefused, ConstructionError
 from preflight.replaying import replay
 from preflight.results import ToolCall
+from preflight.rulebook import FixedRules
 from preflight.rules import load_rules
 from preflight.storage.sqlite import SqliteStorage
 from tests.unit.deferral.runs import BALANCE, DAY, HOUR, NOW, RULES, TOMORROW, Bank, schema
@@ -470,3 +471,16 @@ def test_what_was_started_before_a_long_outage_is_not_missed(tmp_path: Path, pol
     bank.store.change = before
     assert bank.at(2 * DAY) == [("fired", None, "executed")]
     assert (len(bank.calls), bank.row(name).state) == (1, "done")
+
+
+def test_a_run_that_was_deferred_under_rules_does_not_fire_without_any(bank: Bank) -> None:
+    # of what the rules say must hold, nothing would be looked at
+    name = bank.defer()
+    ruled, bank.rules = bank.rules, FixedRules()  # type: ignore[assignment]
+    assert bank.at(DAY) == [(None, "rules_missing", None)]
+    assert bank.at(DAY + 2) == [(None, "rules_missing", None)]
+    assert bank.row(name).state == "waiting"
+    assert bank.calls == []
+    bank.rules = ruled
+    assert bank.at(DAY + 4) == [("fired", None, "executed")]
+    assert len(bank.calls) == 1

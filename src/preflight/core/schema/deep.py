@@ -142,7 +142,7 @@ def _array(name: str, claim: object, elements: list[Found], left: list[Found]) -
     for found in elements:
         if id(found) in kept:
             result.absorb(found)
-        elif found.claim is not UNSET:
+        else:  # it has a claim: only what the model proposed can be denied
             result.dropped.append(DroppedClaim(found.name, found.claim, NO_SUCH_ELEMENT))
     values = [None if found.value is UNSET else found.value for found in left]
     loose = [found.loose for found in left]
