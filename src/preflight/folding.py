@@ -16,6 +16,7 @@ from typing import Final
 
 from preflight.clock import iso, seconds_of
 from preflight.codec import encode
+from preflight.core.when import FORMS
 from preflight.model.decision import Decision
 from preflight.model.json_value import is_object
 from preflight.model.question import AskedSlot, Question
@@ -81,11 +82,14 @@ def _said(request: Request, question: Question) -> Iterator[object]:
     yield request.claims
     yield [request.pre_set_data, request.fixed_pre_set, request.user_answers]
     if any(_is_a_time(slot, request.rules) for slot in question.slots):
-        yield request.said_at  # "Friday" of another week is another day
+        # "Friday" of another week, or elsewhere, is another day
+        yield [request.said_at, request.utterance.zone, request.utterance.locale]
 
 
 def _is_a_time(slot: AskedSlot, rules: ToolRules) -> bool:
     schema = slot.schema
+    if is_object(schema) and schema.get("description") == FORMS:  # when it is to run: the one slot that no tool wrote
+        return True
     form = schema.get("format") if is_object(schema) else None
     return rules.field(slot.name).role == "time" or form in ("date", "time", "date-time", "duration")
 

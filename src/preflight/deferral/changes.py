@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import MAXYEAR, UTC, datetime
 
 from msgspec.structs import replace
 
@@ -48,11 +49,25 @@ class DeferredRuns:
         return row.occurrence is not None and self._store.started(row.decision_id, row.occurrence) is not None
 
     def cancel(self, deferral_id: str, *, by: str, seen: int | None = None) -> Deferral:
-        """Cancel a run: nothing of it fires any more."""
+        """Cancel a run, with what is held of it: nothing of it fires any more."""
         row = self._open(deferral_id, seen)
-        after = rows.ended(row, "cancelled", "cancelled")
         # of a recurrence the further ones are cancelled, whether or not the present one has started
-        return self._changed(row, after, "cancelled", by, unless_started=not self._recurs(row))
+        cancelled = self._cancelled(row, by, unless_started=not self._recurs(row))
+        for held in self._apart(row):
+            with suppress(InvalidInput):  # somebody else changed it meanwhile
+                self._cancelled(held, by, unless_started=True)
+        return cancelled
+
+    def _cancelled(self, row: Deferral, by: str, *, unless_started: bool) -> Deferral:
+        after = rows.ended(row, "cancelled", "cancelled")
+        return self._changed(row, after, "cancelled", by, unless_started=unless_started)
+
+    def _apart(self, row: Deferral) -> list[Deferral]:
+        """Return the occurrences of a recurrence that are held for themselves, or were resumed."""
+        if row.deferral_id != row.decision_id:
+            return []
+        found = self._store.deferrals(row.scope, ("held", "waiting"))
+        return [each for each in found if each.decision_id == row.decision_id and each.deferral_id != row.deferral_id]
 
     def move(self, deferral_id: str, to: datetime, *, by: str, seen: int | None = None) -> Deferral:
         """Move the next occurrence of a run to another instant; one of a recurrence, to before the one after it."""
@@ -61,7 +76,7 @@ class DeferredRuns:
         if row.occurrence is None:
             raise InvalidInput("deferral", f"`{deferral_id}` waits for something to happen, not for a time")
         now = self._now()
-        if to.tzinfo is None or to <= now:
+        if to.tzinfo is None or to <= now or to.year == MAXYEAR:
             raise InvalidInput("to", f"`{to.isoformat()}` is not a time to come", "give one with its offset")
         place = triggers.instant_of(row.slot or row.due)
         after_that = triggers.next_after(spec, place) if isinstance(spec, RECURRING) else None

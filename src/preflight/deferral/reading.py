@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import msgspec
 
@@ -39,6 +39,8 @@ _ZONE = re.compile(r"\s\[?(?P<zone>UTC(?:[+-]\d\d:\d\d)?|[A-Z][A-Za-z_]+(?:/[A-Z
 _RULE = re.compile(r"^(?:RRULE:)?(?P<rule>FREQ=\S+)$", re.IGNORECASE)
 _NAMED = re.compile(r"^(?P<what>event|condition)\s+(?P<name>\S+)(?P<match>(?:\s+[\w.-]+=\S+)*)$")
 _NOW = frozenset({"now", "right now", "right away", "immediately", "at once"})
+_FIRST_YEAR, _LAST_YEAR = 1, 9999
+"""Beside these no zone takes an instant out of the calendar."""
 _CASES = {At: "scheduled", Cron: "recurring", Rule: "recurring", Event: "conditional", Condition: "conditional"}
 
 
@@ -125,7 +127,7 @@ def _ruled(text: str, start: str, zone: str, until: str | None, *, bounded: bool
         at = _compact(ends[0])
         if at is None:
             raise Unclear("when_unreadable")
-        until = triggers.text_of(at)
+        until = min(filter(None, (until, triggers.text_of(at))))  # of two ends the nearer one holds
         parts = [part for part in parts if not part.startswith("UNTIL=")]
     text = ";".join(parts)
     if not triggers.is_rule(text, start):
@@ -191,13 +193,24 @@ def time_of(text: str, utterance: Utterance, now: datetime) -> datetime | None:
     except ValueError:
         return None
     if at.tzinfo is not None:
-        return at.astimezone(UTC)
+        return _in_reach(at.astimezone, UTC)
     if utterance.zone is None or now.tzinfo is None:
         raise Unclear("zone_not_said")
     found = instants(at, now.tzinfo)
     if len(found) != 1:
         raise Unclear("time_twice" if found else "time_skipped")  # a clock change repeats or skips it
     return found[0]
+
+
+def _in_reach(brought: Callable[[tzinfo], datetime], zone: tzinfo) -> datetime:
+    """Return an instant in a zone; raises Unclear at the ends of the calendar."""
+    try:
+        at = brought(zone)
+    except OverflowError:
+        raise Unclear("when_unreadable") from None
+    if not _FIRST_YEAR < at.year < _LAST_YEAR:
+        raise Unclear("when_unreadable")
+    return at
 
 
 def zone_name(utterance: Utterance, now: datetime, text: str) -> str:

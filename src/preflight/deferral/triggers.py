@@ -10,6 +10,7 @@ that it repeats is taken once, the first time. Nothing here reads a clock: `next
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -122,7 +123,7 @@ def said(spec: Spec, first: datetime | None) -> str:
     times = _cron(spec.cron).explain() if isinstance(spec, Cron) else f"by the rule {spec.rule}"
     end = "until cancelled" if spec.until is None else f"until {said_at(instant_of(spec.until), spec.zone)}"
     if isinstance(spec, Rule) and "COUNT=" in spec.rule:
-        end = "as often as the rule counts"
+        end = "as often as the rule counts" + ("" if spec.until is None else f", and {end}")
     begin = "never" if first is None else f"first on {said_at(first, spec.zone)}"
     return f"{times} ({spec.zone}), {begin}, {end}"
 
@@ -193,12 +194,25 @@ def is_cron(text: str) -> bool:
     return len(text.split()) == 5
 
 
-_FREQUENT = ("FREQ=MINUTELY", "FREQ=SECONDLY")
+_NUMBER = r"[1-9]\d{0,3}"
+_LIST = r"[+\-\dA-Z]+(?:,[+\-\dA-Z]+){0,60}"
+_PARTS = re.compile(
+    rf"INTERVAL={_NUMBER}|COUNT={_NUMBER}|WKST=[A-Z]{{2}}|BY(?:SECOND|MINUTE)=\d{{1,2}}"
+    rf"|BY(?:HOUR|DAY|MONTH|MONTHDAY|YEARDAY|WEEKNO|SETPOS|EASTER)={_LIST}"
+)
+_HOURLY = re.compile(rf"INTERVAL={_NUMBER}|COUNT={_NUMBER}|BY(?:SECOND|MINUTE)=\d{{1,2}}|BY(?:HOUR|DAY)={_LIST}")
 
 
 def is_rule(text: str, start: str) -> bool:
-    """Whether a text is one RFC 5545 rule, at most hourly: what is more frequent would be computed for too long."""
-    if any(word in text.upper() for word in _FREQUENT):
+    """Whether a text is one RFC 5545 rule that can be computed: at most hourly, each time later than the one before.
+
+    Of an hourly rule the days may be named and no months: looking hour by hour for a day that never comes takes long.
+    """
+    frequency, *parts = text.upper().split(";")
+    if frequency.removeprefix("FREQ=") not in ("HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY"):
+        return False
+    allowed = _HOURLY if frequency == "FREQ=HOURLY" else _PARTS
+    if not all(allowed.fullmatch(part) for part in parts):
         return False
     try:
         rule: object = _rule(_counted(text)[0], start)

@@ -10,7 +10,7 @@ import pytest
 from preflight.deferral.changes import DeferredRuns
 from preflight.errors import ConstructionError, InvalidInput
 from preflight.rules import load_rules
-from tests.unit.deferral.runs import BALANCE, DAY, HOUR, RULES, Bank
+from tests.unit.deferral.runs import BALANCE, DAY, HOUR, RULES, Bank, schema
 
 EVERY_DAY = "Transfer 100 to Bob every day at 09:00 until I cancel"
 AWAITED = (
@@ -207,3 +207,21 @@ def test_a_store_without_rows_has_no_deferred_runs(bank: Bank) -> None:
 
     with pytest.raises(ConstructionError, match="keeps no deferred runs"):
         DeferredRuns(Bare())  # type: ignore[arg-type]
+
+
+def test_cancelling_a_recurrence_cancels_what_is_held_of_it(bank: Bank) -> None:
+    name = bank.defer("Transfer 100 to Bob every day at 09:00 until I cancel")
+    bank.tools["bank", "transfer"] = ({"name": "transfer", "inputSchema": schema("memo")}, bank.transfer)
+    bank.at(DAY)
+    (held,) = [row for row in bank.store.deferrals(None, ("held",)) if row.decision_id == name]
+    bank.runs.cancel(name, by="u1")
+    assert bank.row(held.deferral_id).state == "cancelled"
+    assert bank.noted(held.deferral_id)[-1] == ("cancelled", None)
+    assert bank.at(3 * DAY) == []
+    assert bank.calls == []
+
+
+def test_a_run_is_not_moved_to_the_end_of_the_calendar(bank: Bank) -> None:
+    name = bank.defer()
+    with pytest.raises(InvalidInput, match="is not a time to come"):
+        bank.runs.move(name, datetime(9999, 12, 31, 23, 59, tzinfo=UTC), by="u1")

@@ -173,3 +173,25 @@ def test_the_offset_of_the_clock_tells_times_where_nothing_else_does() -> None:
 def test_words_that_do_not_agree_with_how_they_were_classified_are_asked_about(case: str) -> None:
     assert read("2026-12-04T09:00:00+09:00", case) == NotGrounded("when_unlike_said")
     assert isinstance(read("2026-12-04T09:00:00+09:00", "scheduled"), dict)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "FREQ=DAILY;INTERVAL=0 until cancelled", "FREQ=HOURLY;BYMONTH=2;BYMONTHDAY=30 until cancelled",
+        "FREQ=DAILY;COUNT=-1", "FREQ=DAILY;COUNT=0", "FREQ=HOURLY;BYMINUTE=0,1,2 until cancelled",
+        "FREQ=MINUTELY until cancelled", "FREQ=DAILY;X-MORE=1 until cancelled",
+        "9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+12:00",
+    ],
+)  # fmt: skip
+def test_what_cannot_be_computed_is_unreadable_at_once(text: str) -> None:
+    assert read(text) == NotGrounded("when_unreadable")
+
+
+def test_of_two_ends_the_nearer_one_holds() -> None:
+    found = read("FREQ=DAILY;UNTIL=20300101T000000Z until 2026-12-08T00:00:00Z")
+    assert isinstance(found, dict)
+    assert found["trigger"]["until"] == "2026-12-08T00:00:00.000000+00:00"
+    counted = read("FREQ=DAILY;COUNT=5 until 2026-12-08T00:00:00Z")
+    assert isinstance(counted, dict)
+    assert "as often as the rule counts, and until Tuesday 8 December 2026" in counted["said"]

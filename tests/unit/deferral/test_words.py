@@ -73,7 +73,7 @@ def test_one_time_that_is_said_is_read(text: str, value: str, words: str) -> Non
         ("Transfer 100 to Bob tomorrow at 9", "ambiguous"),
         ("Transfer 100 to Bob next Friday at 9am", "ambiguous"),
         ("Transfer 100 tomorrow for the meeting at 9am", "time_of_day_not_said"),
-        ("Transfer 100 in 2 hours, or in 3 hours", "when_said_twice"),
+        ("Transfer 100 in 2 hours, or in 3 hours", "when_unreadable"),
         ("Pay Bob 100 every day at 09:00", "end_not_said"),
         ("Pay Bob 100 every day until I cancel", "time_of_day_not_said"),
         ("Pay Bob 100 every day and every Monday at 09:00 until I cancel", "when_said_twice"),
@@ -125,3 +125,31 @@ def test_earlier_requests_do_not_say_when() -> None:
     found = said(Segment("Pay tomorrow at 9am", "user", None, 1), Segment("Pay on Friday at 10am", "user", None, 2))
     assert isinstance(found, Located)
     assert (found.value, found.segment_index) == ("2026-12-04T01:00:00+00:00", 1)
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        "in an hour and a half", "in 2 hours and 30 minutes", "in 1 hour 30 minutes", "in 2 hours or 3 hours",
+        "in an hour after lunch", "in 2 to 3 hours", "in 1.5 hours", "a week tomorrow at 9am",
+        "tomorrow at 9am or 10am",
+        "tomorrow at 9am in London", "tomorrow at 9am +02:00", "tomorrow at 9am Pacific", "tomorrow at 9am their time",
+    ],
+)  # fmt: skip
+def test_a_time_that_would_be_read_in_part_is_asked_about(when: str) -> None:
+    found = said(f"Transfer 100 to Bob {when}")
+    assert isinstance(found, NotGrounded), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Transfer 100 later with the memo "will be there in 2 hours"',
+        "Transfer 100 later\n> in 2 hours",
+        'Pay Bob every day at 9am with the memo "rent, until cancelled by me"',
+        "Pay Bob daily at 9am\n> until cancelled",
+    ],
+)
+def test_what_is_quoted_says_neither_when_nor_until_when(text: str) -> None:
+    #
+    assert not isinstance(said(text), Located)

@@ -82,6 +82,30 @@ def test_what_would_be_passed_over_is_asked_about(text: str, reason: str) -> Non
     assert found.reason == reason
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "from January", "starting 14 December", "starting next month", "at most 3 times", "twice", "for 5 days",
+        "for a week",
+        "in December", "but never on Sunday", "weekdays only", "not on holidays", "and Thursday",
+        "as well as on Thursday",
+        "no, actually Tuesday", "in odd weeks", "only in 2027", "UTC", "in New York time", "+02:00", "in London",
+        "their time", "nicht im August", "for the rent of 3 March",
+    ],
+)  # fmt: skip
+def test_what_the_words_say_beside_it_is_never_passed_over(more: str) -> None:
+    (found,) = read(f"Pay Bob every Monday at 09:00 {more} until I cancel")
+    assert isinstance(found, NotGrounded), found
+
+
+@pytest.mark.parametrize("dates", ["1st to 5th", "1st-5th", "1st or 15th", "first and 15th"])
+def test_of_several_days_of_a_month_none_is_passed_over(dates: str) -> None:
+    found = read(f"Pay Bob on the {dates} of every month at 09:00 until I cancel")
+    assert [type(each) for each in found] in ([], [NotGrounded])
+    (before,) = read("Pay Bob before the 5th of every month at 09:00 until I cancel")
+    assert isinstance(before, NotGrounded)
+
+
 @pytest.mark.parametrize("text", ["Pay Bob on Monday at 9am", "Pay Bob every other Friday at 9am", "Pay every invoice"])
 def test_what_is_no_recurrence_of_these_forms_is_not_read(text: str) -> None:
     assert read(text) == []

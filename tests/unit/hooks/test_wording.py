@@ -66,9 +66,14 @@ def test_when_is_read_from_explicit_wording_only(text: str, case: str | None) ->
     """if he agrees|when Bob confirms|when the price hits 50|if it rains|provided he agrees|assuming that he agrees
 as long as he agrees|unless he paid|once he signs|should he agree|should the price fall, and only then
 but not until he replies|don't do it till he has replied|wenn er zustimmt|falls er zustimmt|cuando confirme|si acepta
-quand il confirme|s'il accepte|그가 동의하면|비가 오면|그가 올 때|彼が同意したら|彼が同意すれば""".replace(
-        "\n", "|"
-    ).split("|"),
+quand il confirme|s'il accepte
+upon receipt of the invoice|on receipt of the invoice|pending approval by Kim|subject to Kim's approval
+the moment he confirms|given that he agrees|in the event of rain|depending on whether Bob agrees|but first let me check
+after Kim approves|following Kim's confirmation|if you can see that the invoice is paid|if required by the invoice
+nach Eingang der Rechnung|erst nach Zustimmung|siempre que acepte|à réception de la facture
+雨の場合のみ|彼が来てから|그가 동의하면|비가 오면|그가 올 때|彼が同意したら|彼が同意すれば""".replace("\n", "|").split(
+        "|"
+    ),
 )
 def test_a_condition_is_never_passed_over(when: str) -> None:
     # R-1: a call that runs before its condition is the one that cannot be taken back
@@ -77,13 +82,18 @@ def test_a_condition_is_never_passed_over(when: str) -> None:
 
 @pytest.mark.parametrize(
     "when",
-    """2 hours from now|two days from today|after 2 hours|after lunch|after he left work|this evening|in the morning
+    """2 hours from now|two days from today|after 2 hours|after lunch|this evening|in the morning
 at night|overnight|at the end of the month|at month-end|end of day|at the weekend|on Christmas|on New Year's Eve
 on my birthday|on the 1st|on the first|not now|but not yet|in a bit|in a while|eventually|at some point
 hold off for now|wait until 5|wait for a week|나중에|이따가|다음 주에|저녁에|주말에|後で|来週|今夜
 später|nächste Woche|heute Abend|am Wochenende
 más tarde|la próxima semana|la semana que viene|esta noche|plus tard|la semaine prochaine|ce soir
-pas maintenant""".replace("\n", "|").split("|"),
+pas maintenant|in fifteen minutes|in 1.5 hours|in two and a half hours|in 30m|in 2h|2 hours before tomorrow
+in 2 Stunden|dans deux heures|en 2 horas|dentro de 2 horas|2時間後に|30分後に|on the 15th of the month|in December
+next summer|in the new year|at dawn|at lunch|at 1830|at 18.30|before bed|am Abend|mittags|irgendwann|à 18h|あした|夜に
+""".strip()
+    .replace("\n", "|")
+    .split("|"),
 )
 def test_later_is_never_passed_over(when: str) -> None:
     assert classify(said(f"send 500 to bob {when}")) == "scheduled"
@@ -101,6 +111,15 @@ send bob "see you tomorrow at nine"|send bob 'please wait until I am back'
 )
 def test_what_only_looks_like_a_time_is_none(text: str) -> None:
     assert classify(said(text)) == "immediate"
+
+
+@pytest.mark.parametrize(
+    "often",
+    """biweekly|nightly|twice a month|every 1st|every Christmas|on weekdays|monatlich|alle zwei Wochen|par mois
+mensualmente|por mes|毎年|隔週|1時間ごとに|격주로""".replace("\n", "|").split("|"),
+)
+def test_over_and_over_is_never_passed_over(often: str) -> None:
+    assert classify(said(f"send 500 to bob {often}")) == "recurring"
 
 
 def test_what_others_wrote_says_nothing_about_when() -> None:

@@ -15,7 +15,7 @@ from preflight.grounding import Context, clock
 from preflight.grounding.date_resolution import resolve
 from preflight.grounding.dates import dates
 from preflight.grounding.mention import Mention
-from preflight.grounding.tables.calendar import WEEKDAYS
+from preflight.grounding.tables.calendar import MONTHS, WEEKDAYS
 from preflight.grounding.times import times
 from preflight.hooks.shipped.mentions import beside, key_of
 from preflight.model.evidence import Located, NotGrounded
@@ -65,6 +65,27 @@ _PARTLY = re.compile(
     r"|außer|ausgenommen|excepto|salvo|menos|sauf|hormis)\b|제외|빼고|以外|除",
     re.IGNORECASE,
 )
+_MONTH_NAMES = "|".join(name for name in MONTHS if len(name) > 3)
+_COUNTED = (
+    "\\d+|one|two|three|four|five|six|seven|eight|nine|ten|several|an?|the|this|that|each|every|first|last|second|third"
+    "|next|other"
+)
+_MORE = re.compile(
+    rf"\b{_DAY}\b|\b(?:{_MONTH_NAMES})\b|(?<!\w)\d+(?:st|nd|rd|th)\b"
+    r"|\b(?:biweekly|fortnightly|weekly|monthly|yearly|hourly|nightly|daily|twice)\b"
+    r"|\b(?:weekdays?|weekends?|holidays?|odd|even|half)\b"
+    rf"|\b(?:{_COUNTED})[ -](?:times?|days?|weeks?|months?|years?|quarters?|summer|winter|spring|autumn|night)\b"
+    r"|\b(?:start(?:s|ing)?|begin(?:s|ning)?|as of|never|only|not (?:on|in|at|before|after)|no runs)\b"
+    r"|\b(?:as well|actually|at (?:most|least))\b"
+    r"|\b(?:ab|nur|nicht|mal|wochen?|une semaine sur|uno s[ií]|à partir|a partir|solo|nunca|jamais)\b"
+    r"|격주|隔週|공휴일|祝日|만 |까지만|だけ"
+    r"|·\s?(?:in the|at|on|before|after)?\s?(?:utc|gmt|[ecmp][sd]t|cet|cest|bst|jst|kst|z)\b"
+    r"|·\s?(?:in )?[A-Z]\w+ time\b"
+    r"|·\s?[+-]\d\d:?\d\d|·\s?in [A-Z]\w+|·\s?(?:their|his|her|local|eastern|central|mountain|pacific)\b"
+    r"|\b(?:first|second|third|last)\s*(?:,|&|-|\band\b|\bor\b|\bto\b)"
+    r"|(?:\bbefore|\bafter|\bor|\bto|-|–) ·",
+    re.IGNORECASE,
+)
 _JOINED = re.compile(r"[\s,]*(?:\b(?:and|und|y|et)\b|[,&과와と、])?\s*(?:at|um|a las|à)?\s*", re.IGNORECASE)
 _EACH_DAY = re.compile(_DAY, re.IGNORECASE)
 _RANGE = re.compile(rf"{_DAY}{_TO}{_DAY}", re.IGNORECASE)
@@ -103,7 +124,17 @@ def _read(text: str, index: int, period: Period, context: Context) -> Located | 
         return NotGrounded("end_not_said")
     first = min([period.start, *(hour.start for hour in near)])
     last = max([period.end, *(hour.end for hour in near)])
+    if _says_more(text, [(first, last), *((day.start, day.end) for day in ends)], context):
+        return NotGrounded("when_unreadable")
     return Located(f"{fields} until {end}", index, first, last)
+
+
+def _says_more(text: str, read: list[tuple[int, int]], context: Context) -> bool:
+    """Whether beside what was read the words say more of when: it would be passed over."""
+    rest = _OPEN_END.sub(lambda found: " " * len(found[0]), text)
+    for start, end in read:
+        rest = rest[:start] + "·" * (end - start) + rest[end:]
+    return bool(_MORE.search(rest) or dates(rest, context.language) or times(rest, context.language))
 
 
 def _fields(period: Period, near: list[Mention], all_hours: list[Mention]) -> str | NotGrounded:

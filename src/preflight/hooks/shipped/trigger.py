@@ -11,8 +11,9 @@ from preflight import grounding
 from preflight.grounding import Context, Target, clock
 from preflight.grounding.date_resolution import resolve
 from preflight.grounding.dates import dates
+from preflight.grounding.quoting import own_words
 from preflight.grounding.times import times
-from preflight.hooks.shipped.mentions import beside, key_of
+from preflight.hooks.shipped.mentions import beside, key_of, without_quotations
 from preflight.hooks.shipped.recurrence import recurrences
 from preflight.hooks.shipped.request_text import current_segments
 from preflight.model.evidence import Located, NotGrounded
@@ -28,6 +29,22 @@ _SECONDS = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 
 _SOON = re.compile(
     rf"\bin (?P<n>\d{{1,4}}|{'|'.join(_NUMBERS)}) (?P<unit>{'|'.join(_SECONDS)})s?\b(?! (?:ago|early|late))",
     re.IGNORECASE,
+)
+_SPAN = rf"(?:\d+(?:[.,]\d+)?|{'|'.join(_NUMBERS)})"
+# durations that the form above reads in part only, and days counted from another one
+_IN_PART = re.compile(
+    rf"\bin {_SPAN} (?:{'|'.join(_SECONDS)})s?\b,?\s*(?:(?:and|or|to)\b|\d|[-–+]|(?:after|before|from)\b)"
+    rf"|\bin {_SPAN} (?:and|or|to|-) |\bin \d+[.,]\d+ "
+    rf"|\b(?:{_SPAN}) (?:day|week|month|fortnight)s? (?:tomorrow|today|from|on|after|before)\b"
+    rf"|\b{_SPAN} (?:{'|'.join(_SECONDS)}|day|week)s? (?:before|after|from)\b",
+    re.IGNORECASE,
+)
+_OTHER_HOUR = re.compile(
+    r"\s*(?:,|\bor\b|\band\b|-|–|\bto\b|/)\s*(?:at )?\d{1,2}(?::\d\d)?\s?(?:[ap]m)?\b", re.IGNORECASE
+)
+_PLACE = re.compile(
+    r"\b\d{1,2}(?::\d\d)?\s?(?:[ap]\.?m\b\.?)?\s*(?:\(|[+-]\d\d:?\d\d\b|in [A-Z]\w+|[A-Z]\w+ time\b"
+    r"|(?:their|his|her|your|my|local) time\b|(?i:eastern|central|mountain|pacific)\b)"
 )
 # a time that belongs to a thing ("the invoice of 3 March", "for Friday") is not a time to act
 _OF_A_THING = re.compile(
@@ -62,7 +79,7 @@ def trigger_of(utterance: Utterance, declared: Mapping[str, TriggerRule]) -> Loc
 def _in_segment(
     segments: tuple[Segment, ...], index: int, context: Context, now: datetime, declared: Mapping[str, TriggerRule]
 ) -> Iterator[Located | NotGrounded]:
-    text = segments[index].text
+    text = without_quotations(own_words(segments[index].text))  # what others wrote, or is to be sent, says nothing
     recurring = list(recurrences(text, index, context))
     if recurring:
         yield from recurring
@@ -71,12 +88,15 @@ def _in_segment(
     if expected:
         yield from expected
         return
+    if _IN_PART.search(text):
+        yield NotGrounded("when_unreadable")
+        return
     for match in _SOON.finditer(text):
         number = match["n"].lower()
         count = float(number) if number.isdigit() else _NUMBERS[number]
         at = now + timedelta(seconds=count * _SECONDS[match["unit"].lower()])
         yield Located(at.isoformat(), index, *match.span())
-    yield from _moments(segments, index, context)
+    yield from _moments(segments, text, context)
 
 
 def awaited(text: str, index: int, declared: Mapping[str, TriggerRule]) -> Iterator[Located]:
@@ -90,9 +110,8 @@ def awaited(text: str, index: int, declared: Mapping[str, TriggerRule]) -> Itera
                 break
 
 
-def _moments(segments: tuple[Segment, ...], index: int, context: Context) -> Iterator[Located | NotGrounded]:
+def _moments(segments: tuple[Segment, ...], text: str, context: Context) -> Iterator[Located | NotGrounded]:
     """Put each day together with the time of day beside it, and ask grounding whether the words say so."""
-    text = segments[index].text
     named = dates(text, context.language)
     days = [day for day in named if not _OF_A_THING.search(text[max(0, day.start - 24) : day.start])]
     hours = times(text, context.language)
@@ -100,6 +119,9 @@ def _moments(segments: tuple[Segment, ...], index: int, context: Context) -> Ite
     pairs = [(day, hour) for day in days for hour in beside(text, day, hours)]
     if days and not pairs:
         yield NotGrounded("time_of_day_not_said")
+    if any(_OTHER_HOUR.match(text, hour.end) for _, hour in pairs) or (pairs and _PLACE.search(text)):
+        yield NotGrounded("ambiguous")  # "at 9am or 10am", "9am in London"
+        return
     claims: dict[str, None] = {}
     for day, hour in pairs:
         for date in resolve(key_of(day), context)[0]:

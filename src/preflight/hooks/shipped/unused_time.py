@@ -35,17 +35,15 @@ Span = tuple[int, int]
 
 _BEFORE = 40
 _OF_A_THING = re.compile(
-    r"(?:\b(?:of|for|from|since|until|till|by|before|between|to|dated|my|your|his|her|our|their|its|a|an)"
-    r"|\b(?:is|are|was|were|be|been|starts?|started|ends?|ended|begins?|began|took place|happened)(?: on| at)?"
-    r"|(?<!\bon)(?<!\bat) the|^the)\s+(?:the\s+)?$",
+    r"(?:\b(?:(?<!as )of|for|since|until|till|by|(?<!not )before|between|to|dated|my|your|his|her|our|their|its|a|an)"
+    r"|\b(?:was|were|been|started|ended|began|took place|happened)(?: on| at)?)\s+(?:the\s+)?$",
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(r"['’]s?\b", re.IGNORECASE)
 _SHORT = 40
-_TIMES = ("date", "time")
-_TAKES = (*_TIMES, "number", "percent", "unit", "ordinal")
-"""How words are read that a value takes up. A text takes up nothing: a model may write any words of the user there."""
-_ISO = re.compile(r"\d{4}-\d\d(?:-\d\d)?(?:[T ]\d\d:\d\d.*)?|\d\d:\d\d(?::\d\d)?")
+_TAKES = ("number", "percent", "unit", "ordinal")
+"""How words are read that any value takes up. A time is taken up by a field that is for times and by no other: a model
+may write any words of the user, or the time itself, into a memo."""
 
 
 def unused_time(
@@ -64,13 +62,13 @@ def unused_time(
     if when.says_now(utterance) or any(f.status == "unknown" and is_time(f.name) for f in fields):
         return None
     context = Context.of(utterance, utterance.now)
-    said = [text for state in fields if state.settled for text in _times_in(state.value, held=is_time(state.name))]
+    said = [text for state in fields if state.settled if is_time(state.name) for text in _short_texts(state.value)]
     current = {id(segment) for segment in current_segments(utterance)}
     for index, segment in enumerate(utterance.segments or ()):
         if id(segment) not in current:
             continue
         strict = case != "immediate"
-        taken = [span for state in fields for span in _taken(state, index, is_time, _TIMES if strict else _TAKES)]
+        taken = [span for state in fields for span in _taken(state, index, is_time, () if strict else _TAKES)]
         found = _left(segment.text, taken, Reading(context, said, declared, strict))
         if found is not None:
             return Located(segment.text[slice(*found)], index, *found)
@@ -91,9 +89,10 @@ class Reading(NamedTuple):
 
 def _left(text: str, taken: list[Span], reading: Reading) -> Span | None:
     own = without_quotations(own_words(text))
-    for span in _open_times(own, reading):
-        if not any(span[0] < right and left < span[1] for left, right in taken):
-            return span
+    for spans in _open_times(own, reading):
+        left = [span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)]
+        if left:  # a day that a value takes up takes no hour with it
+            return left[0][0], left[-1][1]
     if not reading.strict:
         return None
     if not taken:
@@ -110,7 +109,7 @@ def _taken(state: FieldState, index: int, is_time: IsTime, takes: tuple[str, ...
     """
     held = state.status == "unknown" or is_time(state.name)
     for evidence in _parts((*state.mentions, *(() if state.evidence is None else (state.evidence,)))):
-        if evidence.segment_index == index and (held or evidence.normaliser.startswith(takes)):
+        if evidence.segment_index == index and (held or evidence.normaliser.startswith(takes)) and not evidence.parts:
             yield evidence.start, evidence.end
 
 
@@ -120,8 +119,8 @@ def _parts(found: tuple[Evidence, ...]) -> Iterator[Evidence]:
         yield from _parts(evidence.parts)
 
 
-def _open_times(text: str, reading: Reading) -> Iterator[Span]:
-    """The times of a text that may be times to act, a day with its time of day as one; then what is to be awaited."""
+def _open_times(text: str, reading: Reading) -> Iterator[list[Span]]:
+    """The times of a text that may be times to act, a day with its time of day together; then what is to be awaited."""
     context = reading.context
     days, hours = dates(text, context.language), times(text, context.language)
     if not reading.strict:
@@ -137,12 +136,15 @@ def _open_times(text: str, reading: Reading) -> Iterator[Span]:
     for day in days:
         near = beside(text, day, hours)
         paired |= {(hour.start, hour.end) for hour in near}
-        if _may_come(day, near, context) and not told.intersection(_days(day, context)):
-            yield min([day.start, *(h.start for h in near)]), max([day.end, *(h.end for h in near)])
+        if _may_come(day, near, context):
+            known = bool(told.intersection(_days(day, context)))
+            parts = [] if known else [(day.start, day.end)]
+            parts += [(hour.start, hour.end) for hour in near if key_of(hour)[:2] not in clocks]
+            yield sorted(parts)
     for hour in hours:
         if (hour.start, hour.end) not in paired and key_of(hour)[:2] not in clocks:
-            yield hour.start, hour.end
-    yield from ((place.start, place.end) for place in awaited(text, 0, reading.declared))
+            yield [(hour.start, hour.end)]
+    yield from ([(place.start, place.end)] for place in awaited(text, 0, reading.declared))
 
 
 def _days(mention: Mention, context: Context) -> tuple[date, ...]:
@@ -172,12 +174,12 @@ def _is_ahead(day: date, hours: list[Mention], now: datetime) -> bool:
     return any(time(*key_of(hour)) > now.time() for hour in hours)
 
 
-def _times_in(value: object, *, held: bool) -> Iterator[str]:
-    """The texts of a value that are written as a time is; in a field that is for times, every short one."""
+def _short_texts(value: object) -> Iterator[str]:
+    """The texts of a value that are no longer than a time is."""
     if type(value) is str:
-        if _ISO.fullmatch(value) or (held and len(value) <= _SHORT):
+        if len(value) <= _SHORT:
             yield value
         return
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     for part in parts:
-        yield from _times_in(part, held=held)
+        yield from _short_texts(part)
