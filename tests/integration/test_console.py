@@ -278,6 +278,15 @@ def last(bank: Bank, name: str) -> tuple[str, str | None]:
     return note.what, note.by
 
 
+def test_a_link_says_nothing_that_is_not_so(here: Here, bank: Bank) -> None:
+    # whoever can hand a link to the person could make a run look cancelled
+    name = bank.defer()
+    browser = here.at(name)
+    assert "It is cancelled" not in browser.get(f"{here.address}/d/{name}?done=cancel").html
+    bank.runs.cancel(name, by="u1")
+    assert "It is tried again" not in browser.get(f"{here.address}/d/{name}?done=resume").html
+
+
 def test_cancelling(here: Here, bank: Bank) -> None:
     name = bank.defer()
     browser = here.at(name).submit("/cancel")

@@ -115,6 +115,17 @@ def test_what_is_not_the_same_is_asked_for_itself(folder: Path, other: dict[str,
     assert [runs_for(bank.store, question) for question in bank.gate.pending()] == [1, 1]
 
 
+@pytest.mark.parametrize("other", [{}, {"zone": "Europe/Berlin"}])
+def test_when_it_is_to_run_is_another_time_on_another_day_or_elsewhere(folder: Path, other: dict[str, Any]) -> None:
+    text = "Transfer 100 to Bob tomorrow"
+    bank = Bank(folder, rules=REVERSIBLE)
+    bank.say(text, unattended=True, call_id="c1")
+    if not other:
+        bank.clock.advance(DAY)
+    bank.say(text, unattended=True, call_id="c2", **other)
+    assert [[slot.name for slot in question.slots] for question in bank.gate.pending()] == [["when"], ["when"]]
+
+
 def test_the_same_words_of_another_day_leave_another_time_open(folder: Path) -> None:
     # "the invoice of Friday" of another week is another Friday
     timed = schema("purpose")
