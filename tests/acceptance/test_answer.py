@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.requests import TRANSFER, transfer
+from tests.acceptance.requests import TRANSFER, complete, transfer
 from tests.acceptance.terminal import Shell
 
 SCRIPT = ("--channel", "script", "--person", "minji")
@@ -216,3 +216,13 @@ def test_what_several_runs_ask_stands_once_with_their_number(shell: Shell, tmp_p
     for n in range(3):
         again = shell("check", "--json", shell.request("r.json", transfer(unattended=True, call_id=f"c{n}")))
         assert (again.code, again.json["record"]["unattended"]) == (0, True)
+
+
+def test_a_question_says_what_it_is_about_and_which_words_it_is_about(shell: Shell) -> None:
+    shell.learn("send won", "bank/transfer")
+    said = [{"text": "send 500,000 won to 3520198845 on 4 December at 18:30", "trust": "user"}]
+    request = {**complete(), "instruction": said, "zone": "Asia/Seoul"}
+    assert shell("check", shell.request("r.json", request)).code == 10
+    shown = shell("pending").out
+    assert 'about   "send 500,000 won to 3520198845 on 4 December at 18:30", by bank/transfer' in shown
+    assert 'the user wrote "4 December at 18:30"' in shown

@@ -16,6 +16,7 @@ from preflight.cli.screen import Screen
 from preflight.errors import AnswerRefused
 from preflight.folding import runs_for
 from preflight.model.question import Question
+from preflight.model.record import Record
 from preflight.render.public import public_question
 from preflight.render.question import asked
 from preflight.render.styled import Block, line
@@ -40,12 +41,13 @@ def pending(
     with opened_to_read(db) as gate:
         questions = [question for question in gate.pending() if user in (None, question.user_id)]
         runs = [runs_for(gate.storage, question) for question in questions]
+        records = [_record(gate, question) for question in questions]
     if as_json:
         Screen().json([{**public_question(question), "runs": n} for question, n in zip(questions, runs, strict=True)])
         return
     blocks: list[Block] = [line("no question is open")] if not questions else []
-    for question, number in zip(questions, runs, strict=True):
-        blocks += [*asked(question, number), line()]
+    for question, number, record in zip(questions, runs, records, strict=True):
+        blocks += [*asked(question, number, record), line()]
     Screen().show(blocks)
 
 
@@ -90,13 +92,18 @@ def answer(
         stored = _stored(gate, question)
         said = given_values(stored, values or [], none or [])
         if not said and channel == "terminal":
-            Screen().show(asked(stored, runs_for(gate.storage, stored)))
+            Screen().show(asked(stored, runs_for(gate.storage, stored), _record(gate, stored)))
             said = prompted_values(stored)
         answered = gate.answer(question, said, person=person or stored.user_id, channel=channel)
     if isinstance(answered, Accepted):
         Screen().show([line("the answer is stored; its request is not at hand here: check the same call again", "ask")])
         raise typer.Exit(ASK_USER)
     show(answered, as_json=as_json)
+
+
+def _record(gate: Preflight, question: Question) -> Record | None:
+    stored = gate.storage.get(question.decision_id)
+    return None if stored is None else stored.record
 
 
 def _stored(gate: Preflight, question_id: str) -> Question:

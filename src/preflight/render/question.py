@@ -5,17 +5,25 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from preflight.model.question import AskedItem, AskedSlot, Question
+from preflight.model.record import Record
+from preflight.model.slot import FieldState
 from preflight.render.phrases import why_unknown
+from preflight.render.record import named, tool_words
 from preflight.render.schema import described, wanted
 from preflight.render.styled import Block, Line, Piece, labelled, line
-from preflight.render.visible import value_text, visible
+from preflight.render.visible import quoted, value_text, visible
 
 
-def asked(question: Question, runs: int = 1) -> list[Block]:
-    """Return the question with every slot and item that is open, and how many runs wait for its answer."""
+def asked(question: Question, runs: int = 1, record: Record | None = None) -> list[Block]:
+    """Return the question with every slot and item that is open, and how many runs wait for its answer.
+
+    With the `record` of what asked, also what it is about, and the user's own words that come near an open slot.
+    """
     lines: list[Block] = [(Piece("?  ", "ask"), Piece(visible(question.message), "strong"))]
+    lines += [] if record is None else _about(record)
+    states = {} if record is None else {state.name: state for state in record.states}
     for slot in question.slots:
-        lines += _slot(slot)
+        lines += _slot(slot, states.get(slot.name))
     lines += [_item(item) for item in question.items]
     lines.append(labelled("   id", question.question_id, "dim"))
     lines.append(labelled("   for", f"{visible(question.user_id)}, open until {question.expires_at[:16]} UTC", "dim"))
@@ -31,11 +39,21 @@ def runs_words(runs: int) -> str | None:
     return f"the answer goes to {runs} runs that ask the same" if runs else "cancelled; nothing waits for it any more"
 
 
-def _slot(slot: AskedSlot) -> list[Line]:
+def _about(record: Record) -> list[Line]:
+    """Return the act in the user's words, and the tool where its gate opened for it (R-25)."""
+    act = record.fixed.c2_user_action_name if record.fixed is not None else None
+    if act is None:
+        return []
+    return [labelled("   about", quoted(act) + (f", by {tool_words(record)}" if named(record) else ""), "dim")]
+
+
+def _slot(slot: AskedSlot, state: FieldState | None) -> list[Line]:
     form = wanted(slot.schema, nullable=slot.nullable)
     lines: list[Line] = [(Piece("   "), Piece(visible(slot.name), "strong"), Piece(f": {form}"))]
     if slot.note is not None:
         lines.append(line(f"      {why_unknown(slot.note)}", "dim"))
+    near = state.mentions if state is not None else ()  # R-9: the user's own words, never a value made of them
+    lines += [line(f"      the user wrote {quoted(mention.matched_text)}", "dim") for mention in near]
     if text := described(slot.schema):
         lines.append(line(f"      {text}", "dim"))
     if slot.choices:  # R-58: flat, in the provider's order, none marked

@@ -35,7 +35,8 @@ def vault(keys: SubjectKeys) -> Vault:
 def test_what_was_sealed_is_opened_exactly(vault: Vault) -> None:
     sealed = vault.seal(MINJI, "d1", VALUES, SLOTS)
     assert vault.open(MINJI, "d1", sealed) == VALUES
-    assert b"4711" not in msgspec.json.encode(sealed)
+    # not in the whole of it as JSON: one in some hundreds of hexadecimal digests has these digits by chance
+    assert not any(b"4711" in each.box for each in sealed.values())
     assert vault.open(MINJI, "d1", {}) == {}
 
 
