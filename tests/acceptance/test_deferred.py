@@ -63,6 +63,17 @@ def test_from_the_words_to_the_call(shell: Shell, servers: Path) -> None:
     assert [row["state"] for row in shell("deferred", "list", "--all", "--json").json] == ["done"]
 
 
+def test_a_run_is_shown_with_its_call_and_words_and_a_misspelt_event_with_those_waited_for(
+    shell: Shell, servers: Path
+) -> None:
+    name = defer(shell, "once my salary arrives")
+    shown = shell("deferred", "show", name).out
+    assert "bank/transfer" in shown
+    assert "send 500,000 won to 3520198845 once my salary arrives" in shown.replace("[", "").replace("]", "")
+    ran = shell("event", "salary.receivd", "amount:=5", "--by", "minji", "--channel", "script")
+    assert ran.out == "0 deferred run(s) are due; waited for: salary.received\n"
+
+
 def test_a_time_that_is_left_open_is_answered(shell: Shell, servers: Path) -> None:
     defer(shell, "tomorrow", code=10)
     asked = shell("pending")
@@ -96,7 +107,8 @@ def test_people_move_and_cancel(shell: Shell, servers: Path) -> None:
 def test_an_event_makes_what_waits_for_it_due(shell: Shell, servers: Path) -> None:
     name = defer(shell, "as soon as my salary arrives")
     report = ("--by", "payroll", "--channel", "script")
-    assert shell("event", "salary.received", "amount:=4", *report).out == "0 deferred run(s) are due\n"
+    other = shell("event", "salary.received", "amount:=4", *report).out
+    assert other == "0 deferred run(s) are due; it is waited for, with another content\n"
     assert [row["deferral_id"] for row in shell("event", "salary.received", "amount:=5", "--json", *report).json] == [
         name
     ]

@@ -17,6 +17,7 @@ from preflight.model.channel import signed
 from preflight.model.deferral import Deferral, DeferralNote
 from preflight.model.json_value import thaw
 from preflight.render.phrases import deferral_words
+from preflight.render.record import tool_words, words_lines
 from preflight.render.styled import Table, labelled, line
 from preflight.render.visible import visible
 
@@ -57,10 +58,15 @@ def show(deferral: Id, as_json: AsJson = False, db: Db = None) -> None:
     """Show one deferred run and everything that happened to it."""
     with opened_to_read(db) as gate:
         row, notes = DeferredRuns(gate).show(deferral)
+        stored = gate.storage.get(row.decision_id)
     if as_json:
         Screen().json({**msgspec.to_builtins(row), "notes": msgspec.to_builtins(notes)})
         return
     told = [labelled("when", visible(row.said)), labelled("record", row.decision_id, "dim")]
+    if stored is not None:
+        told = [labelled("call", tool_words(stored.record)), *words_lines(stored.record), *told]
+    if row.question_id is not None:
+        told.append(labelled("question", row.question_id, "dim"))
     table = Table(("at (UTC)", "what", "why", "by", "call", "late"), tuple(map(_noted, notes)))
     Screen().show([_headline(row), *told, line(), table])
 
@@ -145,11 +151,18 @@ def event(
     require_person(channel)
     said = dict(_pair(text) for text in content or [])
     with opened_to_read(db) as gate:
-        found = DeferredRuns(gate).event(name, said, by=signed(by, channel))
+        runs = DeferredRuns(gate)
+        found = runs.event(name, said, by=signed(by, channel))
+        awaited = sorted({row.event for row in runs.find(states=("waiting",)) if row.event}) if not found else []
     if as_json:
         Screen().json(msgspec.to_builtins(found))
-    else:
-        Screen().show([line(f"{len(found)} deferred run(s) are due")])
+        return
+    told = f"{len(found)} deferred run(s) are due"
+    if name in awaited:
+        told += "; it is waited for, with another content"
+    elif awaited:
+        told += f"; waited for: {', '.join(map(visible, awaited))}"
+    Screen().show([line(told)])
 
 
 def _pair(text: str) -> tuple[str, object]:
