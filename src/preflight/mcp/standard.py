@@ -74,7 +74,9 @@ class Answers(Outgoing):
             self._open.add(message.id)
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             # a cancelled request is never answered, so that its id is free
-            self._open.discard((message.params or {}).get("requestId", ""))
+            cancelled = (message.params or {}).get("requestId")
+            if isinstance(cancelled, str | int):
+                self._open.discard(cancelled)
         return item
 
     async def _refuse(self, code: int, text: str) -> None:

@@ -19,6 +19,7 @@ from preflight.mcp.eras import Era, Object
 from preflight.mcp.parking import Exchange
 from preflight.mcp.sdk import (
     CLOSED,
+    TIMED_OUT,
     UNSUPPORTED,
     Client,
     Inbound,
@@ -39,6 +40,7 @@ _WAITING_NOTICES: Final = 1_000
 _CONSUMED: Final = ("notifications/cancelled", "notifications/subscriptions/acknowledged")
 """What is dealt with here: cancelling the server's own request already reached whoever is asked."""
 _log = logging.getLogger("preflight.mcp")
+_ROUNDS = 10
 
 
 class Reporter(Protocol):
@@ -156,7 +158,12 @@ class Upstream:
             params = {**params, "_meta": {**_object(params.get("_meta")), "progressToken": token}}
         try:
             result = await self._send(greeting, method, params)
-            while exchange is not None and eras.asks(result):
+            rounds = 0
+            # R-75: only a modern server may be sent to again, and only so often as the package's client would
+            while exchange is not None and greeting.era == "modern" and eras.asks(result):
+                rounds += 1
+                if rounds > _ROUNDS or not (result.get("inputRequests") or "requestState" in result):
+                    raise MCPError(TIMED_OUT, f"`{self.name}` asks for more without end, or for nothing")
                 answers = {
                     key: await self._reporter.put(self, exchange, wanted, asked)
                     for key, wanted, asked in eras.input_requests(result)
