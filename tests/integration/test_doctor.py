@@ -8,28 +8,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
+from tests.acceptance.terminal import Ran
 from tests.integration.wire import BANK_RULES, bank, everything
 
 HERE = Path(__file__).resolve().parent / "upstreams"
 MODERN = [sys.executable, str(HERE / "modern.py")]
 SAFE = ["the answer page", "a terminal"]
 WRONG = "0" * 64
-
-
-class Ran(NamedTuple):
-    """What the command printed, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
 
 
 class Doctor:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from preflight.grounding.mention import Mention
+from preflight.grounding.quoting import own_words
 
 _BETWEEN = re.compile(r"[\s,]*(?:(?:at|um|by|on|a las|à|의|에|の)\b)?\s*", re.IGNORECASE)
 _PAIRS = (('"', '"'), ("“", "”"), ("«", "»"), ("「", "」"), ("`", "`"))
@@ -19,9 +20,10 @@ _WORDS = 3
 """Of fewer words a quotation is a name or an emphasis, and says what the user means by it."""
 
 
-def without_quotations(text: str) -> str:
-    """Return a text with its quotations blanked: what they say is to be sent or written, not done."""
-    return _QUOTED.sub(lambda found: " " * len(found[0]) if len(found[0].split()) >= _WORDS else found[0], text)
+def spoken(text: str) -> str:
+    """Return a text with quotations and what others wrote blanked: that is to be read, sent or written, not done."""
+    own = own_words(text)
+    return _QUOTED.sub(lambda found: " " * len(found[0]) if len(found[0].split()) >= _WORDS else found[0], own)
 
 
 def key_of(mention: Mention) -> tuple[Any, ...]:
@@ -35,17 +37,17 @@ def beside(text: str, day: Mention, hours: Sequence[Mention]) -> list[Mention]:
 
     Only the next one and the one before can stand there; each may have several readings.
     """
-    starts = [hour.start for hour in hours]
-    after, before = bisect_left(starts, day.end), bisect_left(starts, day.start) - 1
-    near = {starts[at] for at in (after, before) if 0 <= at < len(starts)}
-    first = bisect_left(starts, min(near, default=0))
     found = []
-    for hour in hours[first:]:
-        if hour.start > max(near, default=-1):
-            break
-        if hour.start in near and _adjoin(text, day, hour):
-            found.append(hour)
+    for at in (_first(hours, day.start) - 1, _first(hours, day.end)):
+        if 0 <= at < len(hours):
+            readings = hours[_first(hours, hours[at].start) : _first(hours, hours[at].start + 1)]
+            found += [hour for hour in readings if hour not in found and _adjoin(text, day, hour)]
     return found
+
+
+def _first(hours: Sequence[Mention], start: int) -> int:
+    """Return the place of the first mention that begins at `start` or later."""
+    return bisect_left(hours, start, key=lambda hour: hour.start)
 
 
 def _adjoin(text: str, day: Mention, hour: Mention) -> bool:

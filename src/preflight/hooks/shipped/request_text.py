@@ -20,6 +20,12 @@ def current_segments(utterance: Utterance) -> tuple[Segment, ...]:
     return tuple(said[first:])
 
 
+def current_places(utterance: Utterance) -> list[int]:
+    """Return which of the utterance's segments are of the latest request."""
+    current = {id(segment) for segment in current_segments(utterance)}
+    return [at for at, segment in enumerate(utterance.segments or ()) if id(segment) in current]
+
+
 def wordings(utterance: Utterance) -> list[str]:
     """Return the current request, and each time it was said again, the latest first."""
     segments = current_segments(utterance)

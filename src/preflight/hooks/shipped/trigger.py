@@ -11,11 +11,10 @@ from preflight import grounding
 from preflight.grounding import Context, Target, clock
 from preflight.grounding.date_resolution import resolve
 from preflight.grounding.dates import dates
-from preflight.grounding.quoting import own_words
 from preflight.grounding.times import times
-from preflight.hooks.shipped.mentions import beside, key_of, without_quotations
+from preflight.hooks.shipped.mentions import beside, key_of, spoken
 from preflight.hooks.shipped.recurrence import recurrences
-from preflight.hooks.shipped.request_text import current_segments
+from preflight.hooks.shipped.request_text import current_places
 from preflight.model.evidence import Located, NotGrounded
 from preflight.model.instruction import Segment
 from preflight.model.request import Utterance
@@ -61,11 +60,9 @@ def trigger_of(utterance: Utterance, declared: Mapping[str, TriggerRule]) -> Loc
     now = clock.moment(context)
     if now is None or not utterance.segments:
         return None
-    latest = {id(segment) for segment in current_segments(utterance)}
-    current = [at for at, segment in enumerate(utterance.segments) if id(segment) in latest]
     found: dict[object, Located] = {}
     unclear: list[NotGrounded] = []
-    for index in current:
+    for index in current_places(utterance):
         for read in _in_segment(utterance.segments, index, context, now, declared):
             if type(read) is NotGrounded:
                 unclear.append(read)
@@ -79,7 +76,7 @@ def trigger_of(utterance: Utterance, declared: Mapping[str, TriggerRule]) -> Loc
 def _in_segment(
     segments: tuple[Segment, ...], index: int, context: Context, now: datetime, declared: Mapping[str, TriggerRule]
 ) -> Iterator[Located | NotGrounded]:
-    text = without_quotations(own_words(segments[index].text))  # what others wrote, or is to be sent, says nothing
+    text = spoken(segments[index].text)  # what others wrote, or is to be sent, says nothing
     recurring = list(recurrences(text, index, context))
     if recurring:
         yield from recurring

@@ -17,11 +17,10 @@ from preflight.grounding import Context, clock
 from preflight.grounding.date_resolution import resolve
 from preflight.grounding.dates import dates
 from preflight.grounding.mention import Mention
-from preflight.grounding.quoting import own_words
 from preflight.grounding.times import times
 from preflight.hooks.shipped import when
-from preflight.hooks.shipped.mentions import beside, key_of, without_quotations
-from preflight.hooks.shipped.request_text import current_segments
+from preflight.hooks.shipped.mentions import beside, key_of, spoken
+from preflight.hooks.shipped.request_text import current_places
 from preflight.hooks.shipped.trigger import awaited
 from preflight.model.checklist import WhenCase
 from preflight.model.evidence import Evidence, Located
@@ -63,15 +62,13 @@ def unused_time(
         return None
     context = Context.of(utterance, utterance.now)
     said = [text for state in fields if state.settled if is_time(state.name) for text in _short_texts(state.value)]
-    current = {id(segment) for segment in current_segments(utterance)}
-    for index, segment in enumerate(utterance.segments or ()):
-        if id(segment) not in current:
-            continue
-        strict = case != "immediate"
+    strict = case != "immediate"
+    for index in current_places(utterance):
+        text = request.segments[index].text  # type: ignore[index]  # a place in it was found
         taken = [span for state in fields for span in _taken(state, index, is_time, () if strict else _TAKES)]
-        found = _left(segment.text, taken, Reading(context, said, declared, strict))
+        found = _left(text, taken, Reading(context, said, declared, strict))
         if found is not None:
-            return Located(segment.text[slice(*found)], index, *found)
+            return Located(text[slice(*found)], index, *found)
     return None
 
 
@@ -88,7 +85,7 @@ class Reading(NamedTuple):
 
 
 def _left(text: str, taken: list[Span], reading: Reading) -> Span | None:
-    own = without_quotations(own_words(text))
+    own = spoken(text)
     for spans in _open_times(own, reading):
         left = [span for span in spans if not any(span[0] < end and start < span[1] for start, end in taken)]
         if left:  # a day that a value takes up takes no hour with it
@@ -124,9 +121,9 @@ def _open_times(text: str, reading: Reading) -> Iterator[list[Span]]:
     context = reading.context
     days, hours = dates(text, context.language), times(text, context.language)
     if not reading.strict:
-        things = [day for day in days if _of_a_thing(text, day)]
+        things = {day for day in days if _of_a_thing(text, day)}
         theirs = {hour for day in things for hour in beside(text, day, hours)}
-        days = [day for day in days if not _of_a_thing(text, day)]
+        days = [day for day in days if day not in things]
         hours = [hour for hour in hours if hour not in theirs and not _of_a_thing(text, hour)]
     told = {
         day for value in reading.said for mention in dates(value, context.language) for day in _days(mention, context)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from preflight.grounding.quoting import own_words
-from preflight.hooks.shipped.mentions import without_quotations
+from preflight.hooks.shipped.mentions import spoken
 from preflight.hooks.shipped.request_text import wordings
 from preflight.hooks.shipped.when_cues import CUES, NO_CUE, OF_A_THING
 from preflight.model.checklist import WhenCase
 from preflight.model.request import Utterance
 
 _COMPILED = {case: re.compile("|".join(patterns)) for case, patterns in CUES.items()}
+_NOW: frozenset[WhenCase] = frozenset({"immediate"})
 _LATER: frozenset[WhenCase] = frozenset({"conditional", "scheduled"})
 _KNOWN_SCRIPTS = ("LATIN", "HANGUL", "HIRAGANA", "KATAKANA", "CJK")
 
@@ -26,8 +26,7 @@ def classify(utterance: Utterance) -> WhenCase | None:
     said = wordings(utterance)
     if not said or not all(map(_readable, said)):
         return None
-    bare: frozenset[WhenCase] = frozenset({"immediate"})
-    found = next(filter(None, map(_cues, said)), bare)
+    found = next(filter(None, map(_cues, said)), _NOW)
     if found == {"recurring", "scheduled"}:
         return "recurring"  # "from tomorrow on, every day"
     if found == _LATER:
@@ -37,8 +36,7 @@ def classify(utterance: Utterance) -> WhenCase | None:
 
 def says_now(utterance: Utterance) -> bool:
     """Whether the latest wording that names a time says outright that it is to be done now."""
-    now: frozenset[WhenCase] = frozenset({"immediate"})
-    return next(filter(None, map(_cues, wordings(utterance))), None) == now
+    return next(filter(None, map(_cues, wordings(utterance))), None) == _NOW
 
 
 def later_in(text: str) -> tuple[int, int] | None:
@@ -50,7 +48,7 @@ def later_in(text: str) -> tuple[int, int] | None:
 
 
 def _cues(text: str) -> frozenset[WhenCase]:
-    text = " ".join(without_quotations(own_words(text)).casefold().split())
+    text = " ".join(spoken(text).casefold().split())
     text = OF_A_THING.sub(" ", NO_CUE.sub(" ", text))
     return frozenset(case for case, pattern in _COMPILED.items() if pattern.search(text))
 
