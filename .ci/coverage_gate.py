@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/preflight")
-GUARDED = ("model", "core", "grounding", "executor.py")
+GUARDED = ("model", "core", "grounding", "executor.py", "once.py")
 EXCLUSION = re.compile(r"#\s*pragma:\s*no\s*(cover|branch)", re.IGNORECASE)
 
 

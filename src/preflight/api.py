@@ -214,7 +214,7 @@ class Preflight(_Parts):
         driven = self._guard.drive(ready.path())
         if driven.interrupt is not None:
             raise driven.interrupt
-        return self._shell.made(ready, driven.decision)
+        return self._shell.draft(ready, driven.decision)
 
     def run_preflight_and_record(self, request: Given) -> Checked:
         """Decide and record; like `check`, but a malformed request or a failing store raises."""
@@ -228,7 +228,7 @@ class Preflight(_Parts):
 
         Raises InvalidInput for one that was made or changed by hand, or recorded before.
         """
-        return self._shell.record_made(self._shell.read(request), decision)
+        return self._shell.record_draft(self._shell.read(request), decision)
 
     def answer(
         self, question_id: str, values: Mapping[str, object], *, person: str, channel: str = "api"
@@ -280,7 +280,7 @@ class AsyncPreflight(_Parts):
         driven = await self._guard.drive_async(ready.path())
         if driven.interrupt is not None:
             raise driven.interrupt
-        return self._shell.made(ready, driven.decision)
+        return self._shell.draft(ready, driven.decision)
 
     async def run_preflight_and_record(self, request: Given) -> Checked:
         """Decide and record; see `Preflight.run_preflight_and_record`."""
@@ -293,7 +293,7 @@ class AsyncPreflight(_Parts):
     async def record_execution_state(self, request: Given, decision: Decision) -> Checked:
         """Record a decision that `run_preflight` made of this request; see `Preflight.record_execution_state`."""
         ready = await asyncio.to_thread(self._shell.read, request)
-        return await asyncio.to_thread(self._shell.record_made, ready, decision)
+        return await asyncio.to_thread(self._shell.record_draft, ready, decision)
 
     async def answer(
         self, question_id: str, values: Mapping[str, object], *, person: str, channel: str = "api"

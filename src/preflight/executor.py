@@ -266,7 +266,17 @@ class Executor:
         if (other := self._storage.started_as(record)) is not None:
             why = f"the call `{record.call_id}` was started before, as decision `{other}`"
             return Refused("already_started", why, record)
+        if (before := self._repeated(record)) is not None:
+            why = f"the same instruction led to it before, as decision `{before}`"
+            return Refused("repeated", why, record)
         return Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
+
+    def _repeated(self, record: Record) -> str | None:
+        """Return the decision as which a run's instruction led to the same before, or None (R-79)."""
+        if record.instructed is None:
+            return None
+        starts = self._storage.started_on(record.scope.tenant, record.instructed.by)
+        return next((start.decision_id for start in starts if record.repeats(start)), None)
 
     def _is_over(self, record: Record) -> bool:
         """Whether the occurrence that a run was fired by cannot start any more (R-83)."""

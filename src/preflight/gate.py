@@ -20,15 +20,17 @@ from preflight.core.setup import Setup
 from preflight.core.slots import open_slots
 from preflight.core.when import slot_of
 from preflight.core.wording import reason_of
+from preflight.drafts import Drafts
 from preflight.errors import Erased, InvalidInput, StorageError, describe, storable
 from preflight.folding import asked_once, folds_of
 from preflight.guard import Driven
 from preflight.ids import new_id
 from preflight.model.decision import SCHEMA_VERSION, Decision, Diagnostics, Gate
 from preflight.model.question import Answer, Question
-from preflight.model.record import Record, ToolRef
+from preflight.model.record import Instructed, Record, ToolRef
 from preflight.model.request import Request, Scope, request_digest
 from preflight.model.trigger import Trigger
+from preflight.once import Once
 from preflight.ports import Clock, Signer, Storage
 from preflight.questions import question_of
 from preflight.repeats import answered, as_given, asked_again, counted, counting, same_tool, trigger_of
@@ -83,7 +85,8 @@ class Shell:
         self._limits = setup.limits
         self._store_instruction = store_instruction
         self._given: OrderedDict[str, Request] = OrderedDict()
-        self._made: OrderedDict[int, _Made] = OrderedDict()
+        self._drafts = Drafts()
+        self._once = Once(storage, secrecy.digest)
         self._lock = Lock()
         self._turn = Lock()
         self._appended = 0
@@ -124,6 +127,14 @@ class Shell:
         return msgspec.structs.replace(request, **added)
 
     def earlier(self, ready: Ready) -> Checked | None:
+        """Return the verdict that what was decided or done before leaves: the same one, or that it is a repetition."""
+        standing = self._standing(ready)
+        if standing is not None:
+            return standing
+        before = self._once.proposed_before(ready.request, ready.setup)  # R-79
+        return None if before is None else self._append(ready, Run(ready.request, ready.setup).repeated(before))
+
+    def _standing(self, ready: Ready) -> Checked | None:
         """Return the verdict of the same call and the same facts, if it still stands (idempotence)."""
         call_id = ready.request.utterance.call_id
         stored = None if call_id is None else self._storage.latest_for_call(ready.request.scope, call_id)
@@ -136,6 +147,8 @@ class Shell:
             return None  # R-82: what was held at its trigger is never answered from what was found then
         if ready.request.unattended and record.execution_decision == "hold":
             return None  # nobody is there to notice that what held it is over: sent again, it is tried again
+        if record.gate is not None and record.gate.kind == "repeated":
+            return None  # R-79: what it repeats may be known to have failed by now
         same_facts = record.request_digest == self._digest(ready.request)
         if not same_facts or record.rules_digest != ready.request.rules_digest:
             return None
@@ -212,27 +225,17 @@ class Shell:
         self.record(ready, Run(ready.request, ready.setup).internal_error(driven.interrupt))
         raise driven.interrupt
 
-    def made(self, ready: Ready, decision: Decision) -> Decision:
+    def draft(self, ready: Ready, decision: Decision) -> Decision:
         """Remember a decision that is handed out before it is recorded."""
-        made = _Made(decision, ready.request, encode(decision.call_arguments))
-        with self._lock:
-            self._made[id(decision)] = made
-            if len(self._made) > _REMEMBERED:
-                self._made.popitem(last=False)
-        return decision
+        before = self._once.proposed_before(ready.request, ready.setup)
+        if before is not None:
+            return self._drafts.add(ready.request, Run(ready.request, ready.setup).repeated(before))
+        decision, _ = self._once.judged(ready.request, ready.setup, decision)
+        return self._drafts.add(ready.request, decision)
 
-    def record_made(self, ready: Ready, decision: Decision) -> Checked:
+    def record_draft(self, ready: Ready, decision: Decision) -> Checked:
         """Record a decision that was handed out here, once; one made or changed by hand is refused (R-8, R-74)."""
-        with self._lock:
-            made = self._made.pop(id(decision), None)
-        if (
-            made is None
-            or made.decision is not decision
-            or made.arguments != encode(decision.call_arguments)
-            or request_digest(made.request) != request_digest(ready.request)
-        ):
-            what = "not made here of this request, changed since, or recorded before"
-            raise InvalidInput("decision", what, "decide again with `run_preflight`")
+        self._drafts.take(ready.request, decision)
         return self.record(ready, decision)
 
     def record(self, ready: Ready, decision: Decision) -> Checked:
@@ -253,7 +256,8 @@ class Shell:
             return self._append(ready, Run(ready.request, ready.setup).internal_error(fault))
 
     def _append(self, ready: Ready, decision: Decision) -> Checked:
-        record, rules = self._record_of(ready, decision), ready.request.rules
+        decision, instructed = self._once.judged(ready.request, ready.setup, decision)
+        record, rules = self._record_of(ready, decision, instructed), ready.request.rules
         needles = needles_of(ready.request, decision)
         question = self._question(ready, decision, record) if decision.execution_decision == "ask_user" else None
         if question is not None:
@@ -315,7 +319,7 @@ class Shell:
             request = asked_again(request, stored.record.gate if stored else None)
         return answered(counted(request, [question]), [answer])
 
-    def _record_of(self, ready: Ready, decision: Decision) -> Record:
+    def _record_of(self, ready: Ready, decision: Decision, instructed: Instructed | None) -> Record:
         request, now = ready.request, self._clock.now()
         record_id = new_id()
         executable = decision.execution_decision == "execute"
@@ -333,6 +337,7 @@ class Shell:
             rules_digest=request.rules_digest,
             call_id=request.utterance.call_id,
             unattended=request.unattended,
+            instructed=instructed,
             not_before=iso(now) if executable else None,
             not_after=iso(now + request.rules.decision_seconds) if executable else None,
             instruction=(request.segments or ()) if self._store_instruction else msgspec.UNSET,
@@ -375,14 +380,6 @@ class Shell:
         gate = record.gate
         if gate is not None and gate.diag is not msgspec.UNSET:
             _log.warning("%s %s: %s", record.record_id, gate.kind, gate.diag)  # R-25: to the logs, to nobody else
-
-
-class _Made(msgspec.Struct, frozen=True):
-    """A decision that was handed out, with what it was made of."""
-
-    decision: Decision
-    request: Request
-    arguments: bytes
 
 
 def _typed(record: Record, question: Question | None) -> Checked:

@@ -286,8 +286,9 @@ class Storage(Protocol):
         """Append an `executing` record durably, or return None when it may not start.
 
         One transaction: None when its decision already has an `executing` record, or another decision of the same
-        call has (R-75, `started_as`), another decision of the same scope and action key is executing without an
-        outcome (R-77), or `admit` does not admit it (R-66). What `admit` raises goes through, and nothing was stored.
+        call has (R-75, `started_as`), one that did the same on the same instruction (R-79, `started_on`), another
+        decision of the same scope and action key is executing without an outcome (R-77), or `admit` does not admit
+        it (R-66). What `admit` raises goes through, and nothing was stored.
         """
         ...
 
@@ -296,6 +297,10 @@ class Storage(Protocol):
 
         A call is what scope and `call_id` name; the same user, tool and trigger are meant. None without a `call_id`.
         """
+        ...
+
+    def started_on(self, tenant: str, instruction: str) -> list[Record]:
+        """Return the starts on an instruction (`instructed.by`), oldest first, without those known to have failed."""
         ...
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:

@@ -77,6 +77,7 @@ def as_given(request: Request) -> dict[str, object]:
         "user_id": utterance.user_id,
         "scope": utterance.scope,
         "call_id": utterance.call_id,
+        "instruction_id": request.instruction_id,
         "instruction": utterance.segments,
         "zone": utterance.zone,
         "locale": utterance.locale,

@@ -81,7 +81,7 @@ class _Then:
 
 
 class _AsOf:
-    """A store as one decision saw it: without what was asked and answered about its call afterwards."""
+    """A store as one decision saw it: without what was asked, answered and started afterwards."""
 
     def __init__(self, storage: Storage, record: Record) -> None:
         self._storage = storage
@@ -100,6 +100,11 @@ class _AsOf:
         earlier = {question.question_id for question in self.asked(scope, call_id)}
         given = self._storage.answers_for_call(scope, call_id)
         return [a for a in given if a.question_id in earlier and a.answered_at <= self._record.timestamp]
+
+    def started_on(self, tenant: str, instruction: str) -> list[Record]:
+        """Return the starts on an instruction that had come by then."""
+        starts = self._storage.started_on(tenant, instruction)
+        return [start for start in starts if start.record_id < self._record.record_id]
 
 
 def _object(given: Mapping[str, object], key: str) -> dict[str, object]:

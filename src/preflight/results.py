@@ -99,7 +99,7 @@ class Claimed(msgspec.Struct, frozen=True):
 RefusalCode = Literal[
     "not_found", "not_execute", "already_started", "key_busy", "expired", "not_yet_valid", "tool_changed",
     "rules_changed", "condition_unmet", "limit_reached", "store_failed", "signature_invalid", "erased",
-    "occurrence_over",
+    "occurrence_over", "repeated",
 ]  # fmt: skip
 
 

@@ -208,6 +208,28 @@ async def test_the_same_words_do_not_lead_to_the_same_call_twice(tmp_path: Path,
         assert len(await ledger(gated)) == 3
 
 
+async def test_another_session_and_another_process_know_what_the_words_led_to(tmp_path: Path) -> None:
+    words = [Segment(COMPLETE, "user", request=1)]
+    for number in range(3):
+        # a gate of its own each time, as after a restart; the session object is another one each time, too
+        with closing(create_async_preflight(storage=tmp_path / "records.db", rules=RULES)) as made:
+            async with bank(tmp_path, made, words=words) as gated, bank(tmp_path, made, words=words) as other:
+                if number == 0:
+                    await gated.call_tool("transfer", RENT)
+                for each in (gated, other):
+                    for way in (RENT, {**RENT, "amount": 500_000.0}, {**RENT, "zz": True}):
+                        with pytest.raises(Stopped) as stopped:
+                            await each.call_tool("transfer", way)
+                        assert stopped.value.code == "repeated"
+                assert len(await ledger(gated)) == 1
+            assert made.pending() == []  # nobody is asked about what was done
+    words.append(Segment("thank you", "untrusted"))
+    with closing(create_async_preflight(storage=tmp_path / "records.db", rules=RULES)) as made:
+        async with bank(tmp_path, made, words=words) as gated:
+            with pytest.raises(Stopped):
+                await gated.call_tool("transfer", RENT)
+
+
 async def test_the_same_call_at_the_same_time_runs_once(tmp_path: Path, gate: AsyncPreflight) -> None:
     codes: list[str] = []
 
@@ -372,7 +394,8 @@ async def test_what_a_host_s_hooks_stored_are_the_user_s_words(tmp_path: Path, g
     async with bank(
         tmp_path, gate, words=words, join={"claudecode/toolUseId": "toolu_2"}, scope=Scope("", "b")
     ) as gated:
-        await gated.call_tool("transfer", RENT)  # joined by the call itself, which one session announced
+        # joined by the call itself, which one session announced
+        await gated.call_tool("transfer", RENT, repeat=True)
         with pytest.raises(Pending):
             await gated.call_tool("transfer", {**RENT, "amount": 1})
 

@@ -96,6 +96,7 @@ REFUSED: dict[str, Callable[[Storage], object]] = {
     "finish": lambda s: s.finish(sample_step(sample_decision("theirs1", scope=THEIRS), "executed")),
     "latest_for_call": lambda s: s.latest_for_call(THEIRS, "call"),
     "started_as": lambda s: s.started_as(sample_decision("theirs2", scope=THEIRS, call_id="call")),
+    "started_on": lambda s: s.started_on("theirs", "i1"),
     "latest_executed": lambda s: s.latest_executed(THEIRS, "u_01", "k", "f" * 64),
     "find by scope": lambda s: s.find(Query(scope=THEIRS)),
     "find by tenant": lambda s: s.find(Query(tenant="theirs")),
@@ -151,6 +152,7 @@ def test_its_own_rows_are_all_there(stores: tuple[Storage, Storage]) -> None:
     assert own.latest_executed(OURS, "u_01", "k", "f" * 64) == whole.get("ours0/executed")
     assert own.latest_for_call(OURS, "call") == whole.get("ours0")
     assert own.started_as(sample_decision("ours2", scope=OURS, action_key="k", call_id="call")) == "ours0"
+    assert own.started_on("ours", "i1") == []
     assert [question.question_id for question in own.open_questions(OURS, MORNING)] == ["ours1"]
     assert [answer.question_id for answer in own.answers_for_call(OURS, "call")] == ["ours0"]
     assert own.no_answers("ours1") == [sample_no_answer("ours1")]

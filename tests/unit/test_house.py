@@ -243,7 +243,7 @@ def measured(*, lines: list[int] | None = None, branches: list[list[int]] | None
 
 def small_project(tmp_path: Path, *, source: str = "x = 1\n") -> dict[str, dict[str, Any]]:
     """Write the guarded places, one file each, and return a report in which all are covered."""
-    names = ["model/a.py", "core/a.py", "grounding/a.py", "executor.py"]
+    names = ["model/a.py", "core/a.py", "grounding/a.py", "executor.py", "once.py"]
     for name in names:
         path = tmp_path / "src" / "preflight" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -87,7 +87,12 @@ def proxy(
             storage=gate.storage,
             words=StoredWords(),
             rules=os.environ.get(RULES) or None,
-            who=Who(user or getpass.getuser(), session or _session(unattended=unattended), unattended=unattended),
+            who=Who(
+                user or getpass.getuser(),
+                session or _session(unattended=unattended),
+                unattended=unattended,
+                apart=bool(session),
+            ),
             budget=hold,
             page_port=None if page < 0 else page,
             hide_forbidden=hide_forbidden,

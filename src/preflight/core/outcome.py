@@ -125,6 +125,10 @@ class Run:
         """Hold: the organisation refuses this tool, and nobody's answer changes that (R-7)."""
         return self._stopped("hold", Gate(kind="tool_forbidden"))
 
+    def repeated(self, decision_id: str) -> Decision:
+        """Hold: what is proposed was started before on the same instruction, as the named decision (R-79)."""
+        return repeated(self._stopped("hold", Gate(kind="repeated")), decision_id)
+
     def read_passes(
         self, arguments: Mapping[str, object], left: tuple[DroppedClaim, ...], errors: tuple[str, ...]
     ) -> Decision:
@@ -215,3 +219,11 @@ class Run:
             execution_decision=decision,
             reason=reason_of(gate, decision),
         )
+
+
+def repeated(decision: Decision, before: str) -> Decision:
+    """Hold what is settled, since the same instruction led to it before, as the decision `before` (R-79)."""
+    gate = msgspec.structs.replace(decision.gate or Gate(kind="repeated"), kind="repeated", repeats=before)
+    return msgspec.structs.replace(
+        decision, gate=gate, execution_decision="hold", reason=reason_of(gate, "hold"), call_arguments=None
+    )

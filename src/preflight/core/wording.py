@@ -26,6 +26,7 @@ _REASONS = {
     "value_exhausted": "a value was asked for as often as the rules allow",
     "tool_changed": "the tool is not the one that was accepted",
     "tool_forbidden": "the rules forbid this tool",
+    "repeated": "the same instruction led to this act before",
     "request_invalid": "the request is malformed",
     "internal_error": "an unforeseen fault stopped the run",
 }

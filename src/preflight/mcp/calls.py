@@ -1,19 +1,68 @@
-"""Which call a repeated call is: the one that waits or is under way, or a new one (decision 0083)."""
+"""Which call a repeated call is, and which instruction it comes from (decisions 0083 and 0130)."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from itertools import count
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Final
 
+from preflight.hooks.shipped.request_text import current
+from preflight.model.instruction import Segment
+from preflight.model.json_value import is_object
 from preflight.model.record import Record
 from preflight.model.request import Scope
+from preflight.model.tool import Tool
+from preflight.once import exact
 from preflight.ports import Storage
 
-T = TypeVar("T")
 _OVER: Final = ("executed", "failed", "settled")
 _REMEMBERED: Final = 10_000
+_BEYOND: Final = ("$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties")
+"""Keywords by which a schema may have properties that do not stand at its root."""
+
+
+def base_of(session: str, user_id: str, tool: Tool, arguments: Mapping[str, object]) -> str:
+    """Return what all runs of one and the same call have in common: what is never sent does not tell calls apart."""
+    return digest([session, user_id, tool.server, tool.name, exact(_declared(tool.input_schema, arguments))])
+
+
+def _declared(schema: object, arguments: Mapping[str, object]) -> Mapping[str, object]:
+    if not is_object(schema) or any(key in schema for key in _BEYOND):
+        return arguments
+    properties = schema.get("properties")
+    known = properties if is_object(properties) else {}
+    return {name: value for name, value in arguments.items() if name in known}
+
+
+def instruction_of(segments: Iterable[Segment], conversation: str | None) -> str | None:
+    """Return the id of the instruction that is current: what the user said last, whatever else was said or has expired.
+
+    Requests are told apart by their numbers, in a `conversation`, or everywhere where it is None. Where none is
+    numbered, the same text said again is another one. None where the user said nothing.
+    """
+    said = [segment for segment in segments if segment.grounds and segment.text.strip()]
+    now = current(said)
+    if not now:
+        return None
+    texts = [segment.text for segment in now]
+    number = now[0].request
+    if number is not None:
+        return digest([conversation, number, texts])
+    again = sum(segment.text == texts[-1] for segment in said)
+    return digest([conversation, again, texts])
+
+
+def digest(value: object) -> str:
+    """Return a short digest of a JSON value; of what has no JSON form, which the gate refuses, of its text."""
+    try:
+        text = json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 
 class CallIds:
@@ -22,43 +71,34 @@ class CallIds:
     def __init__(self, storage: Storage) -> None:
         """Look runs up in `storage`; where to begin to look is remembered here."""
         self._storage = storage
-        self._begin: OrderedDict[str, tuple[int, Record | None]] = OrderedDict()
-        self._words: OrderedDict[str, str] = OrderedDict()
+        self._begin: OrderedDict[str, int] = OrderedDict()
         self._lock = Lock()
 
-    def current(self, scope: Scope, base: str) -> tuple[str, Record | None]:
-        """Return the id of the run that the call `base` means now, and the last step of the run before, if it ran."""
-        first, ended = self._begin.get(base, (0, None))
-        for number in count(first):
+    def current(self, scope: Scope, base: str) -> str:
+        """Return the id of the run that the call `base` means now."""
+        for number in count(self._begin.get(base, 0)):
             call_id = f"{base}.{number}"
             stored = self._storage.latest_for_call(scope, call_id)
-            if stored is None:
+            if (
+                stored is None
+                or self._storage.steps(stored.record.decision_id)[-1].record.execution_decision not in _OVER
+            ):
                 break
-            last = self._storage.steps(stored.record.decision_id)[-1].record
-            if last.execution_decision not in _OVER:
-                break
-            ended = last if last.execution_decision != "failed" else None
-        self._remember(self._begin, base, (number, ended))
-        return call_id, ended
+        self._remember(base, number)
+        return call_id
 
     def ended(self, base: str, record: Record) -> None:
         """Remember the last step of a run that was executed here: the next is looked for behind it."""
         number = (record.call_id or "").rpartition(".")[2]
         if record.execution_decision in _OVER and number.isdigit():
-            known = record if record.execution_decision != "failed" else None
-            self._remember(self._begin, base, (int(number) + 1, known))
+            self._remember(base, int(number) + 1)
 
-    def runs(self, base: str, words: str) -> None:
-        """Remember on which words a call is started."""
-        self._remember(self._words, base, words)
+    def _is_over(self, decision: Record) -> bool:
+        return self._storage.steps(decision.decision_id)[-1].record.execution_decision in _OVER
 
-    def words_of(self, base: str) -> str | None:
-        """Return on which words a call was started last."""
-        return self._words.get(base)
-
-    def _remember(self, where: OrderedDict[str, T], base: str, value: T) -> None:
+    def _remember(self, base: str, number: int) -> None:
         with self._lock:
-            where[base] = value
-            where.move_to_end(base)
-            if len(where) > _REMEMBERED:
-                where.popitem(last=False)
+            self._begin[base] = number
+            self._begin.move_to_end(base)
+            if len(self._begin) > _REMEMBERED:
+                self._begin.popitem(last=False)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
-from msgspec import UNSET
 
 from preflight.api import AsyncPreflight, Preflight
-from preflight.errors import InvalidInput, ProviderError, VaultError
+from preflight.errors import InvalidInput, ProviderError
 from preflight.hosts.words import join_of
 from preflight.mcp import texts
 from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
-from preflight.mcp.calls import CallIds
+from preflight.mcp.calls import CallIds, base_of, instruction_of
 from preflight.mcp.catalogue import Catalogue, Listed
 from preflight.mcp.eras import Object, bare_params
 from preflight.mcp.parking import Exchange
@@ -27,9 +24,8 @@ from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, NOT_BEGUN, TIMED_OUT, Inbo
 from preflight.mcp.sealing import Sealing
 from preflight.mcp.turns import Turns
 from preflight.mcp.upstream import Progress
-from preflight.model.instruction import ANSWER, Segment
+from preflight.model.instruction import Segment
 from preflight.model.question import Question
-from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.rules import Effect
 from preflight.ports import Words
@@ -46,7 +42,8 @@ _log = logging.getLogger("preflight.mcp")
 class Who:
     """Whose calls these are: the user as rules and questions name them, a tenant, and the session.
 
-    `unattended` says that nobody is there who could be asked.
+    `unattended` says that nobody is there who could be asked. `apart` says that somebody gave the session a name of
+    its own: what the user said counts in it anew.
     """
 
     user: str
@@ -55,6 +52,7 @@ class Who:
     zone: str | None = None
     locale: str = "en"
     unattended: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,6 @@ class Proposed:
     arguments: Object
     request: Object
     base: str
-    words: str
 
 
 class Gating:
@@ -145,8 +142,6 @@ class Gating:
 
     async def _decided(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Ready | Object:
         proposed = await self._proposed(client, listed, public, arguments)
-        if isinstance(proposed, dict):
-            return proposed
         ends = time.monotonic() + self._budget
         # where nobody attends, what a client brings as an answer is no person's (R-92)
         checked = None if self.unattended else await self._after_state(client, proposed, ends)
@@ -166,50 +161,26 @@ class Gating:
                 checked = await self._gate.check(proposed.request)
         return Ready(checked, proposed) if isinstance(checked, Executable) else texts.blocked(checked)
 
-    async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed | Object:
-        base = _digest([self._who.session, self._who.user, listed.server.name, listed.name, arguments])
+    async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed:
+        base = base_of(self._who.session, self._who.user, listed.tool, arguments)
         join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
-        effect = self.effect(listed)
-        segments, call_id, words, paid = await anyio.to_thread.run_sync(self._looked_up, join, base, effect)
-        if paid is not None:
-            return texts.again(paid)
+        segments, call_id = await anyio.to_thread.run_sync(self._looked_up, join, base)
         request = {
             **self._read_request(listed, arguments),
             "instruction": [_segment(segment) for segment in segments],
             "call_id": call_id,
             "locale": self._who.locale,
         }
+        if self.effect(listed) == "irreversible":  # what can be undone may be done again on the same words
+            request["instruction_id"] = instruction_of(segments, self._who.session if self._who.apart else None)
         if self._who.zone is not None:
             request["zone"] = self._who.zone
-        return Proposed(listed, arguments, request, base, words)
+        return Proposed(listed, arguments, request, base)
 
-    def _looked_up(
-        self, join: Mapping[str, str], base: str, effect: Effect
-    ) -> tuple[tuple[Segment, ...], str, str, Record | None]:
-        """Return the user's words, which run of the call this is, the words' digest, and the run they paid for before.
-
-        Only what cannot be undone is paid for once.
-        """
-        segments = self._words.segments(join)
-        words = _words(segments)
-        call_id, ended = self._calls.current(Scope(self._who.tenant, self._who.session), base)
-        paid = ended is not None and segments and effect == "irreversible" and self._ran_on(ended, base, words)
-        return segments, call_id, words, ended if paid else None
-
-    def _ran_on(self, ended: Record, base: str, words: str) -> bool:
-        """Whether a run started on these words: its record says so, in whichever process it was (decision 0083).
-
-        Where records keep no words, this process remembers them. Words that cannot be read any more may be the same.
-        """
-        try:
-            record = self._gate.reveal(ended) if ended.sealed else ended
-        except VaultError:
-            return True
-        if record.instruction is UNSET:
-            return self._calls.words_of(base) == words
-        return words == _words(
-            segment for segment in record.instruction if not (segment.origin or "").startswith(ANSWER)
-        )
+    def _looked_up(self, join: Mapping[str, str], base: str) -> tuple[tuple[Segment, ...], str]:
+        """Return the user's words, and which run of the call this is."""
+        scope = Scope(self._who.tenant, self._who.session)
+        return self._words.segments(join), self._calls.current(scope, base)
 
     async def _after_state(self, client: Inbound, proposed: Proposed, ends: float) -> Checked | None:
         """Take the answer that a modern client came back with; None where there is none, or it was given before."""
@@ -265,7 +236,6 @@ class Gating:
                     raise ProviderError(f"the server refused the call: {fault.message}") from fault
                 raise
 
-        self._calls.runs(ready.proposed.base, ready.proposed.words)
         async with self._turns.at(ready.decision.record):
             execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
         if isinstance(execution, Executed | Failed):
@@ -305,11 +275,3 @@ def _segment(segment: Segment) -> Mapping[str, object]:
     if segment.request is not None:
         shape["request"] = segment.request
     return shape
-
-
-def _words(segments: Iterable[Segment]) -> str:
-    return _digest([[s.text, s.trust, s.request] for s in segments])
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]

@@ -8,7 +8,6 @@ Everything else of the session is as it was. `preflight.mcp.session_sync` is for
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import time
@@ -21,7 +20,7 @@ import msgspec
 from preflight.api import ANYWHERE, AsyncPreflight, Preflight
 from preflight.errors import AnswerRefused, CallerError, InvalidInput, PreflightError
 from preflight.hosts.words import ARGUMENTS, TOOL
-from preflight.mcp.calls import CallIds
+from preflight.mcp.calls import CallIds, base_of, instruction_of
 from preflight.mcp.silence import note_silence
 from preflight.mcp.texts import CHANGED, DECISION, changes
 from preflight.model.channel import enough
@@ -188,13 +187,14 @@ class GatedSession:
         """
         given = dict(arguments or {})
         said = await self._segments(name, given)
-        base = _base(self._user_id, self._server, name, given)
-        async with self._turns.of(base):  # of calls that are the same, the second sees whether the first ran
-            tool, checked = await self._decided(name, given, said, base, repeat=repeat)
+        tool = await self._tool(name)
+        base = base_of(self._scope.conversation, self._user_id, tool, given)
+        async with self._turns.of(base) as waited:  # of calls that are the same, the second sees whether the first ran
+            tool = await self._tool(name) if waited else tool
+            tool, checked = await self._decided(tool, given, said, base, repeat=repeat)
             if not isinstance(checked, Executable):
                 raise _not_called(checked)
             send = partial(self._send, read_timeout_seconds, progress_callback, dict(meta or {}))
-            self._calls.runs(base, _text(said))
             async with self._turns.at(checked.record):
                 raw = await self._executed(checked, tool, send)
         result = types.CallToolResult.model_validate(raw, by_name=False)
@@ -210,38 +210,35 @@ class GatedSession:
     def _inner(self) -> ClientSession:
         return self._wrapped.session if isinstance(self._wrapped, Client) else self._wrapped
 
-    async def _segments(self, name: str, arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    async def _segments(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Segment]:
         words = self._words
         if isinstance(words, Sequence):
-            found = words
-        elif callable(words):
-            found = words()
-        else:
-            find = words.segments
-            call = {TOOL: name, ARGUMENTS: _text(arguments)}
-            found = await anyio.to_thread.run_sync(find, {**call, **self._join})
-        return [_segment(each) for each in found]
+            return words
+        if callable(words):
+            return words()
+        call = {TOOL: name, ARGUMENTS: _text(arguments)}
+        return await anyio.to_thread.run_sync(words.segments, {**call, **self._join})
 
     async def _decided(
-        self, name: str, arguments: dict[str, Any], said: list[dict[str, Any]], base: str, *, repeat: bool
+        self, tool: Tool, arguments: dict[str, Any], said: Sequence[Segment], base: str, *, repeat: bool
     ) -> tuple[Tool, Checked]:
-        call_id, ran = await anyio.to_thread.run_sync(self._calls.current, self._scope, base)
-        tool = await self._tool(name)
+        call_id = await anyio.to_thread.run_sync(self._calls.current, self._scope, base)
+        # the requests of a store of words are numbered for all sessions, those of a program for its own
+        conversation = self._scope.conversation if isinstance(self._words, Sequence) or callable(self._words) else None
         request = {
             **self._request,
             "user_id": self._user_id,
             "scope": {"tenant": self._scope.tenant, "conversation": self._scope.conversation},
-            "instruction": said,
+            "instruction": [_segment(each) for each in said],
+            "instruction_id": None if repeat else instruction_of(said, conversation),
             "tool": tool,
             "claims": arguments,
             "call_id": call_id,
         }
         checked = await self._check(request)
-        if ran is not None and not repeat and not _reads(checked) and self._calls.words_of(base) == _text(said):
-            raise Stopped("repeated", "the same words led to the same call, which ran; it is not made again", ran)
         if isinstance(checked, Asking):
             checked = await self._asked(checked, request)
-            tool = await self._tool(name)  # it may have changed while somebody thought
+            tool = await self._tool(tool.name)  # it may have changed while somebody thought
         return tool, checked
 
     async def _asked(self, checked: Checked, request: Mapping[str, object]) -> Checked:
@@ -364,17 +361,6 @@ def _not_called(checked: Checked) -> NotCalled:
 def _not_begun(fault: BaseException) -> bool:
     """Whether a server said that it did not begin (R-76)."""
     return isinstance(fault, MCPError) and fault.code in _NOT_BEGUN
-
-
-def _reads(checked: Checked) -> bool:
-    """Whether the rules say that the tool only reads (R-65)."""
-    gate = checked.record.gate
-    return gate is not None and gate.kind == "read_passes"
-
-
-def _base(*parts: object) -> str:
-    """Return what all runs of one and the same call have in common."""
-    return hashlib.sha256(_text(parts).encode()).hexdigest()[:32]
 
 
 def _text(value: object) -> str:

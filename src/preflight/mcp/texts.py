@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -18,11 +19,17 @@ from preflight.results import Asking, Checked, Executed, Failed, InDoubt, Refuse
 DECISION = "preflight/decision"
 QUESTION = "preflight/question"
 CHANGED = "preflight/changed"
+AGAIN: Final = (
+    "Not called again: the same words led to the same call, which was started. If it is to run once more, the user "
+    "says so; if its outcome is not known, a person settles it."
+)
 
 
 def blocked(checked: Checked) -> Object:
     """Tell that a call is held or waits for its trigger, and why."""
     record = checked.record
+    if record.gate is not None and record.gate.kind == "repeated":
+        return _result(AGAIN, record)
     if checked.decision == "deferred":
         return _result("Nothing was called yet: the call waits for its time or event.", record)
     return _result(f"Held, nothing was called: {_reason(record)}.", record)
@@ -73,15 +80,9 @@ def refused(refusal: Refused) -> Object:
             "if it is to run once more, the user says so."
         )
         return _result(text, refusal.record)
+    if refusal.code == "repeated":
+        return _result(AGAIN, refusal.record)
     return _result(f"Nothing was called: {visible(refusal.why)}.", refusal.record)
-
-
-def again(record: Record) -> Object:
-    """Tell that the same words already led to the same call."""
-    text = (
-        "Not called again: the same words led to the same call, which ran. If it is to run once more, the user says so."
-    )
-    return _result(text, record)
 
 
 def in_doubt(execution: InDoubt) -> Object:

@@ -18,16 +18,17 @@ class Turns:
         self._locks: dict[Hashable, anyio.Lock] = {}
 
     @asynccontextmanager
-    async def of(self, key: Hashable) -> AsyncIterator[None]:
-        """Wait until nobody before holds `key`, and hold it."""
+    async def of(self, key: Hashable) -> AsyncIterator[bool]:
+        """Wait until nobody before holds `key`, and hold it; gives whether somebody did."""
         lock = self._locks.setdefault(key, anyio.Lock())
+        waited = lock.locked()
         try:
             async with lock:
-                yield
+                yield waited
         finally:
             if not lock.locked() and not lock.statistics().tasks_waiting:
                 self._locks.pop(key, None)
 
-    def at(self, record: Record) -> AbstractAsyncContextManager[None]:
+    def at(self, record: Record) -> AbstractAsyncContextManager[bool]:
         """Wait until no run of this process under the record's action key executes (R-77)."""
         return self.of((record.scope, record.key))

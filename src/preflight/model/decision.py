@@ -31,6 +31,7 @@ GateKind = Literal[
     "payload_invalid",
     "tool_changed",
     "tool_forbidden",
+    "repeated",
     "request_invalid",
     "internal_error",
 ]
@@ -92,7 +93,8 @@ class Gate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Why the decision is what it is (R-70: authoritative, `reason` renders it).
 
     `unknown_fields` and `unverified_checklist` stand exactly where values were looked up; elsewhere
-    they are absent, because no decision about values was made.
+    they are absent, because no decision about values was made. `repeats` is the decision as which an instruction led to
+    the act before (R-79).
     """
 
     kind: GateKind
@@ -107,6 +109,7 @@ class Gate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     next_intent_attempt: int | UnsetType | None = UNSET
     next_tool_attempt: int | UnsetType | None = UNSET
     intent_fingerprint: str | UnsetType = UNSET
+    repeats: str | None = None
     diag: Diagnostics | UnsetType = msgspec.field(default=UNSET, name="_diag")
 
 

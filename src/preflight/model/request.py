@@ -47,7 +47,8 @@ class Utterance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Everything one decision is made from, deeply frozen. Build it with `Request.parse`.
 
-    `unattended` says that no person is there who could see the call or be asked about it now.
+    `unattended` says that no person is there who could see the call or be asked about it now. `instruction_id`
+    names what the user said that the call comes from: of one instruction, an act is started once (R-79).
     The shell adds what nobody can hand over: `asked` and `asked_items` count how often each slot, and each
     item or condition, was asked for in this call (R-94), `rules` are the rules in force for the tool,
     `rules_digest` names them.
@@ -67,6 +68,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tool_attempt: int = 0
     trigger: object = None
     unattended: bool = False
+    instruction_id: str | None = None
     asked: Mapping[str, int] = MappingProxyType({})
     asked_items: Mapping[str, int] = MappingProxyType({})
     rules: ToolRules = UNLISTED
@@ -129,6 +131,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             tool_attempt=_attempt(frozen.get("tool_attempt")),
             trigger=frozen.get("trigger"),
             unattended=_flag(frozen, "unattended"),
+            instruction_id=_optional_text(frozen, "instruction_id"),
         )
 
 
@@ -136,7 +139,7 @@ _KEYS = frozenset(
     {
         "user_id", "instruction", "tool", "claims", "pre_set_data", "fixed_pre_set", "measured_data",
         "prior_execution_state", "user_checklist", "user_answers", "checklist_answers", "intent_attempt",
-        "tool_attempt", "trigger", "unattended", "scope", "call_id", "now", "zone", "locale",
+        "tool_attempt", "trigger", "unattended", "scope", "call_id", "instruction_id", "now", "zone", "locale",
     }
 )  # fmt: skip
 
@@ -236,6 +239,7 @@ def request_digest(request: Request) -> str:
     utterance = msgspec.structs.replace(request.utterance, now="")
     parts = [thaw(getattr(request, name)) for name in _DIGESTED]
     parts += ["unattended"] if request.unattended else []
+    parts += [] if request.instruction_id is None else ["instruction_id", request.instruction_id]
     return hashlib.sha256(_ENCODER.encode([utterance, request.tool.fingerprint, parts])).hexdigest()
 
 

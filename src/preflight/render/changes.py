@@ -22,6 +22,7 @@ _BY_KIND = {
     "value_exhausted": "a new request that has what was asked for in vain",
     "tool_changed": "the tool as it was accepted, or rules whose `pin` somebody renews after reading the change",
     "tool_forbidden": "rules that do not forbid the tool: nobody's answer opens it",
+    "repeated": "words that say that it is to be done once more",
     "request_invalid": "a request without the fault that is named above",
     "internal_error": "a repaired program: the logs say what went wrong",
 }

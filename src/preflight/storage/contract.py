@@ -11,8 +11,8 @@ from preflight.errors import InvalidInput, StorageError
 from preflight.model.record import UNKEYED, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.ports import Query, Storage, Stored
-from preflight.storage.contract_folding import FoldingContract
 from preflight.storage.contract_log import holds, ids, refused, run_together, same
+from preflight.storage.contract_once import OnceContract
 from preflight.storage.samples import (
     HERE,
     MORNING,
@@ -27,7 +27,7 @@ from preflight.storage.samples import (
 _STEPS: tuple[RecordState, ...] = ("executing", "executed", "settled")
 
 
-class StorageContract(FoldingContract):
+class StorageContract(OnceContract):
     """One test for each promise of `preflight.ports.Storage`.
 
     With pytest, subclass it under a name that begins with `Test` and define `open_storage`, which returns

@@ -80,7 +80,7 @@ def make_entry(record: Record, previous: str | None, signer: Signer | None) -> E
 
 COLUMNS = (
     "record_id, decision_id, stage, unfinished, state, tenant, conversation, user_id, action_key, "
-    "tool, fingerprint, call_id, at, digest, previous_digest, key_id, signature, body"
+    "tool, fingerprint, call_id, instructed_by, at, digest, previous_digest, key_id, signature, body"
 )
 """The columns of the log that `columns` gives the values of."""
 
@@ -102,6 +102,7 @@ def columns(entry: Entry) -> tuple[Any, ...]:
         None if tool is None else tool.name,
         tool.fingerprint if tool is not None and state == "executed" else None,
         record.call_id if stage == 0 else None,
+        record.instructed.by if stage == 1 and record.instructed is not None else None,
         instant(record.timestamp, "timestamp"),
         entry.digest,
         record.previous_digest,

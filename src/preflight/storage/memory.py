@@ -62,6 +62,10 @@ class MemoryStorage(MemoryDeferrals):
                 return None
             if not self._may_follow(record) or not self._may_start(record) or self._started_as(record):
                 return None
+            if record.instructed and any(
+                map(record.repeats, self._started_on(record.scope.tenant, record.instructed.by))
+            ):
+                return None
             if admit is not None and admit.judge(self._started(record, admit)) is not True:
                 return None
             stored = self._store(record, signer)
@@ -79,6 +83,17 @@ class MemoryStorage(MemoryDeferrals):
         others = self._begun.get((record.scope, record.call_id), ())
         same = (o.decision_id for o in others if o.decision_id != record.decision_id and o.is_same_call(record))
         return next(same, None)
+
+    def started_on(self, tenant: str, instruction: str) -> list[Record]:
+        """Return the starts on an instruction, oldest first, without those known to have failed."""
+        with self._opened():
+            return self._started_on(tenant, instruction)
+
+    def _started_on(self, tenant: str, instruction: str) -> list[Record]:
+        starts = [chain[1] for chain in self._chains.values() if chain[1:] and not _failed(chain[-1].record)]
+        starts.sort(key=lambda start: start.seq)
+        same = (start.record for start in starts if start.record.scope.tenant == tenant)
+        return [record for record in same if record.instructed is not None and record.instructed.by == instruction]
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:
         """Append an outcome; the same `record_id` again returns the stored one."""

@@ -21,7 +21,7 @@ from preflight.storage.deferrals import LEASE, Rows, T, Undo, may_start, put_in
 from preflight.storage.entry import Entry, Heads, check_way, columns, lock_number, make_entry
 from preflight.storage.postgres_audit import search
 from preflight.storage.postgres_pool import Connection, PostgresPool, escape, rows
-from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, asked, started, started_as
+from preflight.storage.sql_store import NEWEST, Durability, SqlStorage, Wanted, asked, repeats, started, started_as
 
 WAIT_SECONDS = 10.0
 """How long a connection, a lock or an answer of the server is waited for."""
@@ -30,8 +30,8 @@ POOL_SIZE = 8
 
 _STORE = (
     "SELECT verdict, place, head FROM preflight.store("
-    "%s, %s, %s::smallint, %s::smallint, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint, %s, %s, %s, %s::bytea, %s::bytea, "
-    "%s::text[], %s::text[], %s::text[])"
+    "%s, %s, %s::smallint, %s::smallint, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::bigint, "
+    "%s, %s, %s, %s::bytea, %s::bytea, %s::text[], %s::text[], %s::text[])"
 )
 _FLUSH = "SELECT preflight.flush()"
 _VACUUM = "VACUUM " + ", ".join(
@@ -98,14 +98,20 @@ class PostgresStorage(SqlStorage):
             return self._begun(db, record, signer)
 
     def _begun(self, db: Connection, record: Record, signer: Signer | None) -> Stored | None:
-        """Store a start; of a call only its one (R-75), of a run with a trigger the one of its occurrence (R-83)."""
-        if record.call_id is not None:
-            with db.transaction():
-                db.execute(_LOCK, (lock_number(f"{record.scope.tenant} {record.scope.conversation}", record.call_id),))
-                return None if started_as(partial(rows, db), record) else self._begun_alone(db, record, signer)
-        return self._begun_alone(db, record, signer)
+        """Store a start; of a call only its one (R-75), of an instruction the one that does this (R-79)."""
+        scope = record.scope
+        locks = [] if record.call_id is None else [lock_number(f"{scope.tenant} {scope.conversation}", record.call_id)]
+        locks += [] if record.instructed is None else [lock_number("instructed", scope.tenant, record.instructed.by)]
+        if not locks:
+            return self._begun_alone(db, record, signer)
+        with db.transaction():
+            for number in locks:  # always in this order, so that no two starts wait for one another
+                db.execute(_LOCK, (number,))
+            before = started_as(partial(rows, db), record) or repeats(partial(rows, db), record)
+            return None if before else self._begun_alone(db, record, signer)
 
     def _begun_alone(self, db: Connection, record: Record, signer: Signer | None) -> Stored | None:
+        """Store a start; of a run with a trigger, the one of its occurrence (R-83)."""
         if record.trigger is None:
             return self._store(db, record, signer)
         begun = None

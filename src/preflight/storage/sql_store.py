@@ -63,6 +63,10 @@ class SqlStorage(SqlDeferrals, SqlFolding):
         """Return the id of another decision as which the same call was started, or None."""
         return started_as(self._read, record)
 
+    def started_on(self, tenant: str, instruction: str) -> list[Record]:
+        """Return the starts on an instruction, oldest first, without those known to have failed."""
+        return list(started_on(self._read, tenant, instruction))
+
     def latest_executed(self, scope: Scope, user_id: str, action_key: str, fingerprint: str) -> Stored | None:
         """Return the newest `executed` record of this scope, user, key and tool (R-42)."""
         wanted = _of(scope, user_id=user_id, action_key=action_key, fingerprint=fingerprint)
@@ -200,13 +204,17 @@ class SqlStorage(SqlDeferrals, SqlFolding):
         return stored if stored.record.execution_decision == record.execution_decision else None
 
 
-def started(rows: list[Any], tool: ToolRef | None) -> Iterator[Record]:
-    """Yield what `statements.STARTED` found for exactly this tool, without what was settled as failed."""
+def _in_effect(rows: list[Any]) -> Iterator[Record]:
+    """Yield the starts that were found, without what was settled as failed."""
     for body, settled in rows:
         outcome = None if settled is None else _SETTLEMENT.decode(settled).outcome
-        if outcome is not None and outcome.settled_as == "failed":
-            continue
-        record = codec.decode_record(body)
+        if outcome is None or outcome.settled_as != "failed":
+            yield codec.decode_record(body)
+
+
+def started(rows: list[Any], tool: ToolRef | None) -> Iterator[Record]:
+    """Yield what `statements.STARTED` found for exactly this tool."""
+    for record in _in_effect(rows):
         if tool is not None and record.tool is not None and record.tool.server == tool.server:
             yield record
 
@@ -220,6 +228,17 @@ def started_as(rows: Rows, record: Record) -> str | None:
         if codec.decode_record(body).is_same_call(record):
             return str(decision_id)
     return None
+
+
+def started_on(rows: Rows, tenant: str, instruction: str) -> Iterator[Record]:
+    """Yield the starts on an instruction, oldest first."""
+    return _in_effect(rows(statements.STARTED_ON, {"tenant": tenant, "instruction": instruction}))
+
+
+def repeats(rows: Rows, record: Record) -> bool:
+    """Whether a start does again what its instruction led to before (R-79)."""
+    by = None if record.instructed is None else record.instructed.by
+    return by is not None and any(map(record.repeats, started_on(rows, record.scope.tenant, by)))
 
 
 def asked(record: Record, admit: Admission) -> dict[str, Any]:

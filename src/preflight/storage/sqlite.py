@@ -30,6 +30,7 @@ from preflight.storage.sql_store import (
     asked,
     may_follow,
     place,
+    repeats,
     started,
     started_as,
 )
@@ -105,7 +106,9 @@ class SqliteStorage(SqlStorage):
         def work(db: apsw.Connection) -> Stored | None:
             if not _follows(db, record) or _rows(db, statements.RUNNING, place(record)):
                 return None
-            if started_as(partial(_rows, db), record) or not may_start(partial(_rows, db), record, look=True):
+            if started_as(partial(_rows, db), record) or repeats(partial(_rows, db), record):
+                return None
+            if not may_start(partial(_rows, db), record, look=True):
                 return None
             if admit is not None and wanted is not None:
                 starts = started(_rows(db, statements.STARTED, wanted), record.tool)

@@ -30,6 +30,22 @@ JOIN record AS started ON started.decision_id = decided.decision_id AND started.
 WHERE decided.tenant = :tenant AND decided.conversation = :conversation AND decided.call_id = :call_id
   AND decided.stage = 0 AND decided.decision_id <> :decision_id
 """
+# Settlements come along: whether one says `failed` stands in its bytes only.
+_NOT_FAILED = """
+  AND NOT EXISTS (
+    SELECT 1 FROM record AS ended
+    WHERE ended.decision_id = started.decision_id AND ended.stage = 2 AND ended.stage > 0 AND ended.state = 'failed'
+  )
+"""
+_SETTLED = """(
+    SELECT settled.body FROM record AS settled
+    WHERE settled.decision_id = started.decision_id AND settled.stage = 3 AND settled.stage > 0
+)"""
+STARTED_ON = f"""
+SELECT body, {_SETTLED} FROM record AS started
+WHERE tenant = :tenant AND instructed_by = :instruction AND stage = 1 {_NOT_FAILED}
+ORDER BY seq
+"""
 EXECUTED = f"""
 SELECT {_RECORD} FROM record
 WHERE tenant = :tenant AND conversation = :conversation AND user_id = :user_id AND action_key = :action_key
@@ -79,19 +95,10 @@ SELECT 1 FROM (
     SELECT 1 FROM record WHERE decision_id = newest.decision_id AND stage = 2 AND stage > 0
 )
 """
-# Settlements come along: whether one says `failed` stands in its bytes only.
-STARTED = """
-SELECT body, (
-    SELECT settled.body FROM record AS settled
-    WHERE settled.decision_id = started.decision_id AND settled.stage = 3 AND settled.stage > 0
-)
-FROM record AS started
+STARTED = f"""
+SELECT body, {_SETTLED} FROM record AS started
 WHERE tenant = :tenant AND tool = :tool AND stage = 1 AND at >= :since
-  AND (CAST(:user_id AS TEXT) IS NULL OR user_id = :user_id)
-  AND NOT EXISTS (
-    SELECT 1 FROM record AS ended
-    WHERE ended.decision_id = started.decision_id AND ended.stage = 2 AND ended.stage > 0 AND ended.state = 'failed'
-  )
+  AND (CAST(:user_id AS TEXT) IS NULL OR user_id = :user_id) {_NOT_FAILED}
 ORDER BY at, seq
 """
 

@@ -70,6 +70,11 @@ class TenantStorage(TenantDeferrals):
         self._check(record.scope)
         return self._store.started_as(record)
 
+    def started_on(self, tenant: str, instruction: str) -> list[Record]:
+        """Return the starts on an instruction of this tenant."""
+        self._check(Scope(tenant))
+        return self._store.started_on(tenant, instruction)
+
     def latest_executed(self, scope: Scope, user_id: str, action_key: str, fingerprint: str) -> Stored | None:
         """Return the newest `executed` record of this scope, user, key and tool (R-42)."""
         return self._store.latest_executed(self._check(scope), user_id, action_key, fingerprint)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from preflight.model.instruction import ANSWER, Segment
 from preflight.model.request import Utterance
 
 
 def current_segments(utterance: Utterance) -> tuple[Segment, ...]:
-    """Return the user's segments of the latest request, and what was said again of it when asked.
+    """Return the user's segments of the latest request, and what was said again of it when asked."""
+    return current(utterance.segments or ())
 
-    The latest request is the one with the largest number, or the last segment where none is numbered.
+
+def current(segments: Iterable[Segment]) -> tuple[Segment, ...]:
+    """Return those of the user's segments that are of the latest request.
+
+    That is the one with the largest number, or the last segment where none is numbered.
     """
-    said = [s for s in utterance.segments or () if s.grounds and s.text.strip()]
+    said = [s for s in segments if s.grounds and s.text.strip()]
     numbered = [s.request for s in said if s.request is not None]
     if numbered:
         latest = max(numbered)

@@ -25,7 +25,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA preflight TO preflight_app, preflight_opera
 -- by column, without `seq`: nobody chooses a place in the log
 GRANT INSERT (
     record_id, decision_id, stage, unfinished, state, tenant, conversation, user_id, action_key, tool, fingerprint,
-    call_id, at, digest, previous_digest, key_id, signature, body
+    call_id, instructed_by, at, digest, previous_digest, key_id, signature, body
 ) ON preflight.record TO preflight_app, preflight_operator;
 GRANT INSERT (name, seq, source, tenant) ON preflight.slot TO preflight_app, preflight_operator;
 GRANT INSERT (question_id, tenant, conversation, call_id, expires_at, body)
