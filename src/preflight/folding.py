@@ -48,7 +48,8 @@ def folds_of(request: Request, decision: Decision, question: Question) -> tuple[
     if not fired and not request.unattended:
         return ()  # whoever attends a run is asked about it there
     tool = request.tool
-    asked = [question.scope, question.user_id, tool.server, tool.name, question.kind, question.slots, question.items]
+    items = [(item.id, item.description, item.note) for item in question.items]  # the id has the value that is shown
+    asked = [question.scope, question.user_id, tool.server, tool.name, question.kind, question.slots, items]
     call = [] if question.call_id is None else [_digest(["call", question.call_id, asked])]
     if not _may_share(request, question, fired=fired):
         return tuple(call)

@@ -27,7 +27,7 @@ from preflight.core.schema import Plan
 from preflight.core.setup import Setup
 from preflight.model.decision import Decision
 from preflight.model.evidence import Evidence
-from preflight.model.json_value import thaw
+from preflight.model.json_value import exact
 from preflight.model.record import Instructed
 from preflight.model.request import Request
 from preflight.model.slot import FieldState
@@ -85,16 +85,6 @@ class Once:
     def _before(self, request: Request, by: str, same: Callable[[Instructed], bool]) -> str | None:
         starts = self._storage.started_on(request.scope.tenant, by)
         return next((start.decision_id for start in starts if start.instructed and same(start.instructed)), None)
-
-
-def exact(value: object) -> object:
-    """Return a JSON value with each number in one form: `500000.0` is `500000` (R-47)."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else value
-    value = thaw(value)
-    if isinstance(value, dict):
-        return {key: exact(item) for key, item in value.items()}
-    return [exact(item) for item in value] if isinstance(value, list) else value
 
 
 def _sent(decision: Decision, keyed: Keyed) -> dict[str, str]:

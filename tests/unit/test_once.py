@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from preflight import Asking, Executable, Held, Preflight, ToolRules, create_preflight
+from preflight.model.json_value import exact
 from preflight.model.record import Instructed
 from preflight.model.request import Request, request_digest
-from preflight.once import exact
 from preflight.render.changes import would_have_changed
 from preflight.replaying import Replay, replay
 from preflight.results import Executed, Failed, InDoubt, Refused

@@ -131,6 +131,16 @@ def test_nothing_runs_unattended_that_would_not_run_attended(
 # a person confirms exactly the call
 
 
+def test_another_form_of_the_same_number_is_the_same_question(tmp_path: Path) -> None:
+    # what is shown to be approved is the same call
+    preflight = ruled(tmp_path, {"effect": "irreversible"})
+    one, other = (preflight.check(request(**ALONE, user_answers={"amount": amount})) for amount in (500, 500.0))
+    assert isinstance(one, Asking)
+    assert isinstance(other, Asking)
+    assert confirm(one) == confirm(other)
+    assert one.question.question_id == other.question.question_id
+
+
 def test_a_parked_call_shows_all_that_would_be_sent_and_runs_once_confirmed(tmp_path: Path) -> None:
     preflight = ruled(tmp_path, {"effect": "irreversible"})
     checked = preflight.check(request(**ALONE))

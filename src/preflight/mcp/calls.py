@@ -12,11 +12,10 @@ from typing import Final
 
 from preflight.hooks.shipped.request_text import current
 from preflight.model.instruction import Segment
-from preflight.model.json_value import is_object
+from preflight.model.json_value import exact, is_object
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.tool import Tool
-from preflight.once import exact
 from preflight.ports import Storage
 
 _OVER: Final = ("executed", "failed", "settled")

@@ -97,9 +97,21 @@ def thaw(value: object) -> object:
     return value
 
 
+def exact(value: object) -> object:
+    """Return a plain copy of a JSON value with each number in one form: `500000.0` is `500000` (R-47)."""
+    kind = type(value)
+    if kind is float:
+        return int(value) if value.is_integer() else value  # type: ignore[attr-defined, call-overload]
+    if kind is MappingProxyType or kind is dict:
+        return {key: exact(item) for key, item in value.items()}  # type: ignore[attr-defined]
+    if kind is tuple or kind is list:
+        return [exact(item) for item in value]  # type: ignore[attr-defined]
+    return value
+
+
 def value_digest(value: object) -> str:
     """Return the hex SHA-256 of a JSON value in a fixed form: equal values have equal digests."""
-    return hashlib.sha256(_ENCODER.encode(thaw(value))).hexdigest()
+    return hashlib.sha256(_ENCODER.encode(exact(value))).hexdigest()
 
 
 CONFIRMED_BY = 32
