@@ -74,14 +74,21 @@ def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple
     for name, note in notes.items():
         if name in slots:
             given = note or (ALTERNATIVE if name in spare else None)
-            none = name in spare or _is_deniable(slots[name].element, known)
+            none = name in spare or _is_deniable(slots[name], known)
             asked.append(_asked_slot(slots[name], given, choices.get(name, ()), spare=none))
     return tuple(asked)
 
 
-def _is_deniable(element: str | None, known: list[str]) -> bool:
-    """Whether the user may say that there is no such element: the model alone proposed it, all of it (R-46)."""
-    return element is not None and not any(name == element or name.startswith(f"{element}/") for name in known)
+def _is_deniable(slot: Slot, known: list[str]) -> bool:
+    """Whether the user may say that there is no such element: the model alone proposed it, all of it (R-46).
+
+    One with a place of its own may be missing only where nothing is known of those behind it: they would take it.
+    """
+    if slot.element is None:
+        return False
+    array, _, number = slot.element.rpartition("/")
+    stand = {int(name[len(array) + 1 :].partition("/")[0]) for name in known if name.startswith(f"{array}/")}
+    return max(stand, default=-1) < int(number) if slot.placed else int(number) not in stand
 
 
 def _common(options: tuple[tuple[str, ...], ...]) -> set[str]:

@@ -402,6 +402,50 @@ def test_a_claimed_element_that_the_list_needs_takes_no_none() -> None:
         made.answer(question.question_id, {"entities/1/name": None}, person="u1")
 
 
+PARTY = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+PARTIES = {
+    "2020-12": tool(parties={"type": "array", "prefixItems": [PARTY, PARTY], "items": PARTY}),
+    "draft-07": tool(parties={"type": "array", "items": [PARTY, PARTY], "additionalItems": PARTY}),
+}
+PARTIES["draft-07"]["inputSchema"]["$schema"] = "http://json-schema.org/draft-07/schema#"
+
+
+@pytest.mark.parametrize("form", PARTIES)
+@pytest.mark.parametrize(
+    ("names", "deniable"),
+    [
+        (["eve", "bob"], {"parties/0/name": False}),
+        (["bob", "eve"], {"parties/1/name": True}),
+        (["eve", "mallory"], {"parties/0/name": True, "parties/1/name": True}),
+        (["bob", "eve", "bob"], {"parties/1/name": False}),
+        (["eve", "mallory", "trudy"], {"parties/0/name": True, "parties/1/name": True, "parties/2/name": True}),
+        (["bob", "bob", "eve", "bob"], {"parties/2/name": True}),
+    ],
+)
+def test_an_element_with_its_own_place_may_be_missing_only_where_none_is_known_behind_it(
+    form: str, names: list[str], deniable: dict[str, bool]
+) -> None:
+    # a payee must not become the payer
+    made = gate()
+    question = asked(made, claims={"parties": [{"name": name} for name in names]}, tool=PARTIES[form])
+    assert {slot.name: slot.nullable for slot in question.slots} == deniable
+    for name in (name for name, may in deniable.items() if not may):
+        with pytest.raises(AnswerRefused, match=f"`{name}` cannot be left empty"):
+            made.answer(question.question_id, {name: None}, person="u1")
+
+
+def test_an_element_before_one_that_is_kept_stays_open() -> None:
+    made = gate()
+    names = [{"name": "eve"}, {"name": "mallory"}]
+    question = asked(made, claims={"parties": names}, tool=PARTIES["2020-12"])
+    again = made.answer(question.question_id, {"parties/0/name": None, "parties/1/name": "carol"}, person="u1")
+    assert isinstance(again, Asking)
+    assert [(slot.name, slot.nullable) for slot in again.question.slots] == [("parties/0/name", False)]
+    done = made.answer(again.question.question_id, {"parties/0/name": "dave"}, person="u1")
+    assert isinstance(done, Executable)
+    assert done.record.call_arguments == {"parties": [{"name": "dave"}, {"name": "carol"}]}
+
+
 def test_what_is_approved_cannot_be_none_as_well() -> None:
     authored = inline(lambda slot, _: NotGrounded(NEEDS_CONFIRMATION) if slot.name == "entities/1/name" else None)
     made = gate(extract_from_instruction=authored)

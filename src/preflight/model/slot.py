@@ -30,7 +30,8 @@ class Slot(msgspec.Struct, frozen=True, gc=False):
     (`recipient/iban`, `items/0/sku`, R-33); `path` is the same as keys and indexes. `schema` is the
     effective JSON Schema of the value, its local references inlined. `claim` is what the model proposes, or UNSET.
     `element` names the array's element that the value belongs to, where the model alone proposed that there is one:
-    the user may say that there is none (R-46).
+    the user may say that there is none (R-46). A `placed` element has a place of its own in the array: there may be
+    none only where none is kept behind it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Slot(msgspec.Struct, frozen=True, gc=False):
     nullable: bool = False
     claim: object = UNSET
     element: str | None = None
+    placed: bool = False
 
 
 class FieldState(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -48,7 +48,7 @@ class _Walker:
         self.visited = 0
         self.effort = 0
         self.unhinted: list[Node] = []
-        self.element: str | None = None
+        self.element: tuple[str, bool] | None = None
         self.denied: set[str] = set()
 
     def place(self, raws: tuple[Raw, ...], path: Path, claim: object, *, required: bool) -> Walk:
@@ -68,7 +68,7 @@ class _Walker:
     def _slot(self, node: Node, path: Path, claim: object, *, required: bool) -> Walk:
         slot = self.plan.slot(node, path, claim, required=required)
         if self.element is not None:
-            slot = msgspec.structs.replace(slot, element=self.element)
+            slot = msgspec.structs.replace(slot, element=self.element[0], placed=self.element[1])
         state = yield slot
         if self.element is not None and not state.settled and self.shape.offered(path) is None:
             self.denied.add(slot.name)
@@ -112,11 +112,19 @@ class _Walker:
         outer = self.element
         for index in range(length):
             inner = claims[index] if index < len(claims) else UNSET
-            self.element = name_of((*path, index)) if spare else outer
+            self.element = (name_of((*path, index)), index < array.placed) if spare else outer
             elements.append((yield from self.place(array.element(index), (*path, index), inner, required=True)))
         self.element = outer
-        left = [found for found in elements if not (spare and self._is_denied(found))]
+        left = self._left(elements, array.placed) if spare else elements
         return _array(name_of(path), claim, elements, left if len(left) >= array.fewest else elements)
+
+    def _left(self, elements: list[Found], placed: int) -> list[Found]:
+        """The elements that are not denied; one with a place of its own stays where one is kept behind it."""
+        left: list[Found] = []
+        for index in reversed(range(len(elements))):
+            if not self._is_denied(elements[index]) or (index < placed and left):
+                left.insert(0, elements[index])
+        return left
 
     def _is_denied(self, element: Found) -> bool:
         """Whether the user said that there is no such element: of what it needs there is none, and nothing is known."""

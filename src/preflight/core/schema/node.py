@@ -76,6 +76,11 @@ class Array(msgspec.Struct, frozen=True, eq=False):
             head[index] if index < len(head) else rest for head, rest in zip(self.leading, self.rest, strict=True)
         )
 
+    @property
+    def placed(self) -> int:
+        """How many elements, counted from the first, have a place of their own: what stands there has its own part."""
+        return max((len(head) for head in self.leading), default=0)
+
 
 class Nodes:
     """Makes and keeps the nodes of one document."""
@@ -116,8 +121,7 @@ class Nodes:
             return None
         array = self._elements(raws)
         seen = above | {key}
-        longest = max((len(head) for head in array.leading), default=0)
-        for index in range(longest + 1):
+        for index in range(array.placed + 1):
             inner = array.element(index)
             of_inner = self.views.admits(inner)
             if self._view(inner, of_inner) or self._array(inner, of_inner, seen):

@@ -34,8 +34,7 @@ def check_structure(nodes: Nodes, root: Node) -> None:
             _check_view(node.view, frozenset())
             pending.extend(nodes.of(raws) for raws in _members(node.view, {}))
         if node.array is not None:
-            longest = max((len(head) for head in node.array.leading), default=0)
-            pending.extend(nodes.of(node.array.element(index)) for index in range(longest + 1))
+            pending.extend(nodes.of(node.array.element(index)) for index in range(node.array.placed + 1))
 
 
 def _members(view: View, outside: dict[str, tuple[Raw, ...]]) -> Iterable[tuple[Raw, ...]]:

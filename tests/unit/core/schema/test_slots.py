@@ -333,6 +333,67 @@ def test_the_innermost_element_is_denied() -> None:
     }, "the outer one, where the inner list needs its only element"
 
 
+PAIR = [obj({"account": STRING}, ["account"]), obj({"account": STRING}, ["account"])]
+PARTY = obj({"account": STRING}, ["account"])
+PLACED = {
+    "2020-12": obj({"parties": {"type": "array", "prefixItems": PAIR, "items": PARTY}}, ["parties"]),
+    "draft-07": {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        **obj({"parties": {"type": "array", "items": PAIR, "additionalItems": PARTY}}, ["parties"]),
+    },
+}
+FOUR = {"parties": [{"account": "1"}, {"account": "2"}, {"account": "3"}, {"account": "4"}]}
+
+
+@pytest.mark.parametrize("form", PLACED)
+@pytest.mark.parametrize(
+    ("claimed", "gone", "told", "left"),
+    [
+        (2, [0], {1: "2"}, None),  # the payee would become the payer
+        (2, [1], {0: "1"}, ["1"]),
+        (2, [0, 1], {}, []),
+        (4, [1], {0: "1", 2: "3", 3: "4"}, None),
+        (4, [1, 2], {0: "1", 3: "4"}, None),
+        (4, [1, 2, 3], {0: "1"}, ["1"]),
+        (4, [2], {0: "1", 1: "2", 3: "4"}, ["1", "2", "4"]),  # these have no place of their own
+        (4, [0, 3], {1: "2", 2: "3"}, None),
+    ],
+)
+def test_nothing_moves_into_a_place_that_was_another_elements(
+    form: str, claimed: int, gone: list[int], told: dict[int, str], left: list[str] | None
+) -> None:
+    claims = {"parties": FOUR["parties"][:claimed]}
+    known = {f"parties/{index}/account": value for index, value in told.items()}
+    result = run(PLACED[form], known, claims, denied(*(f"parties/{i}/account" for i in gone)))
+    assert [slot.placed for slot in result.slots] == [True, True, False, False][:claimed]
+    if left is None:
+        assert result.walked.arguments == {}
+        assert result.fields[f"parties/{gone[0]}/account"] == "unknown"
+    else:
+        assert result.walked.arguments == {"parties": [{"account": each} for each in left]}
+
+
+def test_of_what_is_denied_only_the_end_is_left_out() -> None:
+    claims = {"parties": FOUR["parties"][:2]}
+    shape = {"parties": {"type": "array", "prefixItems": PAIR, "minItems": 1}}
+    result = run(obj(shape, ["parties"]), {}, claims, denied("parties/0/account", "parties/1/account"))
+    assert result.walked.arguments == {}, "one is needed"
+    both = run(PLACED["2020-12"], {"parties/2/account": "3"}, FOUR, denied("parties/3/account"))
+    assert both.dropped == {"parties/3": "the user said that there is none"}
+    assert both.fields == {"parties/0/account": "unknown", "parties/1/account": "unknown", "parties/2/account": "known"}
+
+
+def test_a_place_counts_for_the_innermost_list() -> None:
+    row = {"type": "array", "prefixItems": PAIR}
+    claims = {"rows": [[{"account": "1"}, {"account": "2"}], [{"account": "3"}]]}
+    schema = obj({"rows": {"type": "array", "items": row}}, ["rows"])
+    result = run(schema, {"rows/0/1/account": "2"}, claims, denied("rows/0/0/account", "rows/1/0/account"))
+    assert [(slot.element, slot.placed) for slot in result.slots] == [
+        ("rows/0/0", True), ("rows/0/1", True), ("rows/1/0", True),
+    ]  # fmt: skip
+    assert result.fields == {"rows/0/0/account": "unknown", "rows/0/1/account": "known"}
+
+
 def test_an_element_of_alternatives_is_denied_when_each_of_them_is() -> None:
     either = {"type": "object", "oneOf": [obj({"a": STRING}, ["a"]), obj({"b": STRING}, ["b"])]}
     schema = obj({"list": {"type": "array", "items": either}}, ["list"])
