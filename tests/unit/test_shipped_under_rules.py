@@ -9,6 +9,7 @@ import pytest
 
 from preflight import Asking, Executable, Preflight, ShippedHooks, create_preflight
 from preflight.hooks.shipped import Meaning
+from preflight.model.checklist import Match
 from preflight.model.json_value import confirmation_id
 from preflight.model.request import Scope
 from preflight.results import Checked
@@ -66,6 +67,37 @@ def test_of_tools_called_the_same_the_one_that_does_less_harm_is_meant(tmp_path:
     assert isinstance(drafted, Executable)
     assert isinstance(sent, Asking)
     assert sent.question.kind == "restatement"
+
+
+def test_of_tools_called_the_same_the_effect_for_this_user_counts(tmp_path: Path) -> None:
+    # an override made the one irreversible for u1: the other does less harm
+    rules = {
+        "version": 1,
+        "servers": {
+            "mail": {"tools": {name: {"effect": "reversible", "intents": ["file"]} for name in ("keep", "put")}}
+        },
+        "users": {"u1": {"servers": {"mail": {"tools": {"put": {"effect": "irreversible"}}}}}},
+    }
+    gate = create_preflight(storage=MemoryStorage(), rules=write(tmp_path / "rules.json", rules), clock=FakeClock())
+    assert isinstance(check(gate, listed("keep"), "file it"), Executable)
+    refused = check(gate, listed("put"), "file it", call_id="c2")
+    assert refused.record.fixed is not None
+    assert refused.record.fixed.c3_match == Match(
+        approved=False, reason="a tool that does less harm is called the same"
+    )
+
+
+def test_what_an_override_takes_from_the_intents_does_not_lead_there(tmp_path: Path) -> None:
+    rules = {
+        "version": 1,
+        "servers": {"mail": {"tools": {"put": {"effect": "reversible", "intents": ["file", "put"]}}}},
+        "users": {"u1": {"servers": {"mail": {"tools": {"put": {"intents": ["put"]}}}}}},
+    }
+    gate = create_preflight(storage=MemoryStorage(), rules=write(tmp_path / "rules.json", rules), clock=FakeClock())
+    assert isinstance(check(gate, listed("put"), "put it away"), Executable)
+    asked = check(gate, listed("put"), "file it", call_id="c2")
+    assert isinstance(asked, Asking)
+    assert asked.question.kind == "restatement"
 
 
 def test_a_wish_to_read_meets_no_tool_that_changes_things(tmp_path: Path) -> None:

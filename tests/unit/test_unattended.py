@@ -326,7 +326,7 @@ USER = "users: {u1: {servers: {bank: {tools: {transfer: {%s}}}}}}\n"
         ("{effect: reversible}", "effect: irreversible", "park"),
         ("{effect: reversible, unattended: run}", "effect: irreversible", "park"),
         ("{effect: reversible, unattended: hold}", "effect: irreversible", "hold"),
-        ("{effect: reversible, unattended: run}", "effect: irreversible, unattended: run", "run"),
+        ("{effect: read, unattended: run}", "effect: reversible", "run"),
     ],
 )
 def test_an_override_only_tightens(base: str, over: str, word: str) -> None:
@@ -335,11 +335,26 @@ def test_an_override_only_tightens(base: str, over: str, word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base", "over"), [("unattended: hold", "park"), ("unattended: park", "run"), ("effect: irreversible", "run")]
+    ("base", "over"),
+    [
+        ("unattended: hold", "unattended: park"),
+        ("unattended: park", "unattended: run"),
+        ("effect: irreversible", "unattended: run"),
+        # what the tool's own rules let a lesser call do says nothing of a graver one
+        ("{effect: reversible, unattended: run}", "effect: irreversible, unattended: run"),
+    ],
 )
 def test_an_override_does_not_loosen(base: str, over: str) -> None:
-    fault = only_fault(transfer(base) + USER % f"unattended: {over}")
+    fault = only_fault(transfer(base) + USER % over)
+    over = over.rpartition(" ")[2]
     assert f"`unattended` would loosen the rules: `{over}` is less strict than" in fault
+
+
+def test_raising_an_effect_lets_nothing_run_that_did_not() -> None:
+    top = "version: 1\nunattended: {reversible: hold, irreversible: run}\n"
+    rules = load(top + transfer("effect: reversible").replace("version: 1\n", "") + USER % "effect: irreversible")
+    assert rules.for_tool("bank", "transfer").when_unattended == "hold"
+    assert rules.for_tool("bank", "transfer", "u1").when_unattended == "hold"
 
 
 def test_an_override_of_what_nobody_listed_stands_on_the_strictest() -> None:

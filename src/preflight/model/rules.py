@@ -269,9 +269,14 @@ class ToolRules(msgspec.Struct, frozen=True, gc=False):
         by_effect = self.unattended_by_effect
         return self.unattended or (by_effect.irreversible if self.effect == "irreversible" else by_effect.reversible)
 
+    @property
+    def unconfirmed(self) -> Unconfirmed:
+        """Return what to do with optional claims that no source confirms, where nothing is said of the field (R-36)."""
+        return "ask" if self.effect == "irreversible" else "drop"
+
     def optional(self, name: str) -> Unconfirmed:
         """Return what to do with an optional claim that no source confirms (R-36)."""
-        return self.field(name).unconfirmed or ("ask" if self.effect == "irreversible" else "drop")
+        return self.field(name).unconfirmed or self.unconfirmed
 
 
 class UserRules(msgspec.Struct, frozen=True, gc=False):

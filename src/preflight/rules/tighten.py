@@ -8,9 +8,9 @@ from types import MappingProxyType
 import msgspec
 
 from preflight.model.channel import CHANNELS
-from preflight.model.rules import EFFECTS, UNATTENDED, FieldRules, ToolRules, Unattended
+from preflight.model.rules import EFFECTS, UNATTENDED, FieldRules, ToolRules
+from preflight.rules.graver import UNCONFIRMED, graver
 from preflight.rules.kinds import Faults, Section
-from preflight.rules.unwatched import stricter
 
 _FIXED = ("changes", "deferral", "settle")
 """Settings of a tool that are facts about it, neither loose nor tight."""
@@ -22,10 +22,12 @@ _REFUSED = {
 
 def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults) -> ToolRules:
     """Return `base` with `over` laid upon it; a fault for each key of `section` that would loosen."""
-    changes: dict[str, object] = {"unattended": _unattended(base, over, section)}
+    if "effect" in section.values:
+        base = graver(base, over.effect)
+    changes: dict[str, object] = {}
     for key, check in _TOOL.items():
         if key in section.values:
-            before, after = _before(base, over, key), getattr(over, _names(key))
+            before, after = getattr(base, _read(key)), getattr(over, _names(key))
             if problem := check(before, after):
                 faults.append(section.at(key).fault(f"`{key}` would loosen the rules: {problem}", "only tighten here"))
             changes[_names(key)] = after
@@ -47,27 +49,16 @@ def tightened(base: ToolRules, over: ToolRules, section: Section, faults: Faults
     )
 
 
-def _unattended(base: ToolRules, over: ToolRules, section: Section) -> Unattended | None:
-    """Return what holds where the override says nothing: where a call does more harm, what was allowed before ends."""
-    if base.unattended is None or "effect" not in section.values:
-        return base.unattended
-    graver = msgspec.structs.replace(base, unattended=None, effect=over.effect)
-    return stricter(base.unattended, graver.when_unattended)
+_HOLDS = {"unattended": "when_unattended", "ask_by": "channel"}
+"""What holds where a key is not set, which its effect says."""
 
 
 def _read(key: str) -> str:
-    return "when_unattended" if key == "unattended" else _names(key)
+    return _HOLDS.get(key) or _names(key)
 
 
 def _names(key: str) -> str:
     return "decision_seconds" if key == "decision_lifetime" else key
-
-
-def _before(base: ToolRules, over: ToolRules, key: str) -> object:
-    """Return what a key stood at; channels follow the effect that is the tool's from now on."""
-    if key != "ask_by":
-        return getattr(base, _read(key))
-    return max(base.channel, msgspec.structs.replace(base, effect=over.effect).channel, key=CHANNELS.index)
 
 
 def _refuse_reused(base: ToolRules, over: ToolRules, section: Section, faults: Faults) -> None:
@@ -164,7 +155,7 @@ _TOOL: dict[str, Check] = {
 }
 _FIELD: dict[str, Check] = {
     "sources": _within,
-    "unconfirmed": _rising(("allow", "drop", "ask")),
+    "unconfirmed": _rising(UNCONFIRMED),
     "carry": _no_more,
     "pending_at_trigger": _only(value=False),
     "confirm": _only(value=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from preflight.model.rules import UNATTENDED, UNLISTED, ToolRules, Unattended, UnattendedRules
+from preflight.model.rules import UNATTENDED, UNLISTED, ToolRules, UnattendedRules
 from preflight.rules.kinds import Section
 
 DEFAULT = UnattendedRules()
@@ -22,11 +22,6 @@ def by_effect(root: Section) -> UnattendedRules:
 
 def unlisted(rules: UnattendedRules) -> ToolRules:
     """Return the rules of tools that nobody listed: what lets irreversible ones run says nothing of these (R-65)."""
-    strict = stricter(rules.irreversible, DEFAULT.irreversible)
+    strict = max(rules.irreversible, DEFAULT.irreversible, key=UNATTENDED.index)
     made = msgspec.structs.replace(UNLISTED, unattended_by_effect=UnattendedRules(rules.reversible, strict))
     return UNLISTED if made == UNLISTED else made
-
-
-def stricter(one: Unattended, other: Unattended) -> Unattended:
-    """Return the stricter of two."""
-    return max(one, other, key=UNATTENDED.index)

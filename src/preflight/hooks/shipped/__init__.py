@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Self
 
@@ -129,8 +130,9 @@ class ShippedHooks:
             # what a user means holds in one conversation where it was confirmed there, else in the whole tenant
             scopes = dict.fromkeys((Scope(utterance.scope.tenant), utterance.scope))
             learned = [Meaning(*row) for scope in scopes for row in self._storage.learned(scope, utterance.user_id)]
-        meanings = (*self._meanings, *self._declared(), *learned)
-        match = mappings.confirm(c2, tool, fixed, meanings, self._rules_of)
+        rules_of = partial(self._rules_of, user_id=utterance.user_id, tenant=utterance.scope.tenant)
+        meanings = (*self._meanings, *self._declared(rules_of), *learned)
+        match = mappings.confirm(c2, tool, fixed, meanings, rules_of)
         if match.approved and self._scorer is not None and self._scorer(c2, tool) is not True:
             return Match(approved=False, reason="the scorer does not see the act in the tool")
         return match
@@ -185,13 +187,15 @@ class ShippedHooks:
             return {"status": "verified", "source": "user_answer"}
         return None
 
-    def _rules_of(self, server: str, tool: str) -> ToolRules:
-        return UNLISTED if self._rules is None else self._rules().for_tool(server, tool)
+    def _rules_of(self, server: str, tool: str, user_id: str, tenant: str) -> ToolRules:
+        return UNLISTED if self._rules is None else self._rules().for_tool(server, tool, user_id, tenant)
 
-    def _declared(self) -> Iterable[Meaning]:
-        """What the rules say users call each tool."""
+    def _declared(self, rules_of: mappings.RulesOf) -> Iterable[Meaning]:
+        """What the rules say users call each tool; of that, what is left for this user (R-7)."""
         tools = self._rules().tools.items() if self._rules is not None else ()
-        return (Meaning(phrase, *name, shared=True) for name, rules in tools for phrase in rules.intents)
+        for name, rules in tools:
+            left = rules_of(*name).intents
+            yield from (Meaning(phrase, *name, shared=True) for phrase in rules.intents if phrase in left)
 
     def _findings(self, request: Request) -> Mapping[str, Finding]:
         """Ground all claims of a request together, once."""
