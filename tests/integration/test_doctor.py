@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -164,6 +166,61 @@ def test_an_old_server_is_greeted_as_it_wants_to_be_and_what_it_says_is_made_vis
             "a": ("gated", "no rule names it, so it counts as irreversible"),
             "b\u0007": ("held", "it cannot be read as a tool: has control or invisible characters"),
         }
+
+
+class Odd(BaseHTTPRequestHandler):
+    """A server that answers every request with the same bytes."""
+
+    answer = (b"", b"")
+
+    def do_POST(self) -> None:
+        kind, body = self.answer
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        head = b"HTTP/1.1 200 fine\x1b[31m\r\ncontent-type: %s\r\ncontent-length: %d\r\n\r\n" % (kind, len(body))
+        self.wfile.write(head + body)
+        self.close_connection = True
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def log_message(self, *_said: object) -> None:
+        pass
+
+
+NO_MESSAGE = "it is no message of the protocol"
+ODD = {
+    "a page": (b"text/html", b"<html>\x1b[31m", "Unexpected content type: text/html"),
+    "a type": (b"text/\x1b]0;owned\x07", b"hi", "Unexpected content type: text/\\u{001b}]0;owned\\u{0007}"),
+    "no object": (b"application/json", b"[1", NO_MESSAGE),
+    "empty": (b"application/json", b"{}", NO_MESSAGE),
+    "no result": (b"application/json", b'{"jsonrpc":"2.0","id":1,"result":["\\u001b[31m"]}', NO_MESSAGE),
+    "no event": (b"text/event-stream", b"data: \x1b[2J\xe2\x80\xae\n\n", NO_MESSAGE),
+    "an error": (
+        b"application/json",
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"\\u001b[31mX\\u202e"}}',
+        "\\u{001b}[31mX\\u{202e}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "body", "told"), ODD.values(), ids=ODD)
+def test_nothing_that_a_server_sends_reaches_a_terminal_as_it_came(
+    doctor: Doctor, kind: bytes, body: bytes, told: str
+) -> None:
+    handler = type("Same", (Odd,), {"answer": (kind, body)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        serving = Thread(target=server.serve_forever)
+        serving.start()
+        try:
+            ran = doctor("--url", f"http://127.0.0.1:{server.server_address[1]}/mcp", "--name", "odd")
+        finally:
+            server.shutdown()
+            serving.join()
+    assert (ran.code, ran.err) == (1, "")
+    assert "  the server `odd` did not answer the greeting: " in ran.out
+    assert told in ran.out
+    assert "pydantic" not in ran.out
+    assert all(char == "\n" or char.isprintable() for char in ran.out)
 
 
 def test_rules_about_what_is_not_there_name_what_is_nearest(doctor: Doctor, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
 from preflight.cli.commands import Commands
 from preflight.cli.opening import RULES
 from preflight.errors import CallerError, PreflightError, StorageError
+from preflight.logs import make_visible
 
 app = typer.Typer(
     name="preflight",
@@ -50,6 +51,7 @@ def _options(
 
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run one command; raises SystemExit with its exit code, and nothing else."""
+    make_visible()
     try:
         app(args=None if arguments is None else list(arguments), prog_name="preflight")
     except StorageError as fault:
@@ -67,7 +69,8 @@ def run(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(ERROR) from None
     except Exception as fault:  # noqa: BLE001  the last net
         if os.environ.get("PREFLIGHT_DEBUG"):
-            traceback.print_exc()
+            for told in traceback.format_exc().splitlines():
+                _say(told, "")
         _say(f"unforeseen: {type(fault).__name__}: {fault}; PREFLIGHT_DEBUG=1 shows where")
         raise SystemExit(ERROR) from None
 
@@ -78,7 +81,7 @@ def _fail(fault: Exception, code: int, *texts: str) -> None:
     raise SystemExit(code) from None
 
 
-def _say(text: str) -> None:
+def _say(text: str, before: str = "error: ") -> None:
     from preflight.render.visible import visible
 
-    print(f"error: {visible(text)}", file=sys.stderr)  # noqa: T201  what a failure prints
+    print(f"{before}{visible(text)}", file=sys.stderr)  # noqa: T201  what a failure prints

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from preflight.model.json_value import thaw
 from preflight.render.styled import Block, Line, Table, plain
-from preflight.render.visible import shown, width
+from preflight.render.visible import shown, visible, width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,7 @@ _GAP = "  "
 
 
 class Screen:
-    """Prints blocks of styled text to a stream."""
+    """Prints blocks of styled text to a stream; what cannot be seen is written out, whoever wrote it."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         """Print to `stream`, or to standard output; a terminal is recognised by itself."""
@@ -37,7 +37,7 @@ class Screen:
             if self._console is not None:
                 self._print(self._console, block)
                 continue
-            for text in _aligned(block) if isinstance(block, Table) else [plain(block)]:
+            for text in _aligned(block) if isinstance(block, Table) else [visible(plain(block))]:
                 self._stream.write(text.rstrip() + "\n")
         self._stream.flush()
 
@@ -75,7 +75,7 @@ def _console(stream: TextIO) -> Console:
 def _rich_line(line: Line) -> Text:
     from rich.text import Text
 
-    return Text.assemble(*((piece.text, _COLOURS[piece.style]) for piece in line))
+    return Text.assemble(*((visible(piece.text), _COLOURS[piece.style]) for piece in line))
 
 
 def _rich_table(table: Table) -> RichTable:
@@ -92,7 +92,7 @@ def _rich_table(table: Table) -> RichTable:
 
 
 def _aligned(table: Table) -> list[str]:
-    rows: list[Sequence[str]] = [table.columns, *([plain(cell) for cell in row] for row in table.rows)]
+    rows: list[Sequence[str]] = [table.columns, *([visible(plain(cell)) for cell in row] for row in table.rows)]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     return [
         _GAP.join(cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)) for row in rows

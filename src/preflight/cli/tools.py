@@ -18,6 +18,7 @@ from preflight.cli.opening import Db, opened_to_read
 from preflight.cli.screen import Screen
 from preflight.deferral.connections import stdio_server
 from preflight.errors import InvalidInput
+from preflight.render.visible import visible
 
 _MOST = 1_000_000
 
@@ -92,7 +93,7 @@ def init(
         raise InvalidInput("tools", "a saved list and a server", "write the rules of one server at a time")
     (listing,) = _listings([] if file is None else [file], server, name)
     for refused in listing.refused:
-        typer.echo(f"left out: {refused.message}", err=True)
+        typer.echo(f"left out: {visible(refused.message)}", err=True)
     _write(starting_rules(listing.server, listing.tools, pins=pins))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from preflight.deferral.engines.polling import POLL_SECONDS, Polling
 from preflight.deferral.firing import Fired
 from preflight.deferral.worker import Worker
 from preflight.errors import ConstructionError, InvalidInput
+from preflight.logs import handler_to_stderr
 from preflight.render.phrases import deferral_words
 from preflight.render.styled import Block, line
 from preflight.storage import is_postgres
@@ -115,7 +115,7 @@ def _set_up(engine: Engine) -> None:
 
 
 def _until_stopped(worker: Worker, engine: Engine) -> None:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
+    logging.basicConfig(level=logging.INFO, handlers=[handler_to_stderr("%(asctime)s %(message)s")])
     logging.getLogger("procrastinate").setLevel(
         logging.WARNING
     )  # of each wake-up it would tell when it began and ended

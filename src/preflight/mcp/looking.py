@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,6 +10,7 @@ import anyio
 import msgspec
 
 from preflight.errors import describe
+from preflight.logs import quiet_wire
 from preflight.mcp.catalogue import pages
 from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import Era, Object
@@ -17,6 +19,7 @@ from preflight.mcp.sdk import METHOD_NOT_FOUND, MCPError
 from preflight.mcp.upstream import Greeting, Upstream, innermost, nobody
 
 _ERAS: Final[tuple[Era, ...]] = ("modern", "handshake")
+_UNREAD: Final = re.compile(r"\d+ validation errors? for .*", re.DOTALL)
 PATIENCE: Final = 20.0
 """Seconds that a server has to start, be greeted and list its tools."""
 
@@ -38,6 +41,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 def look(configs: Sequence[ServerConfig], seconds: float = PATIENCE) -> tuple[Seen, ...]:
     """Look at all of them side by side, each for so many seconds at most; none keeps another from being seen."""
+    quiet_wire()
     return anyio.run(_look, configs, seconds)
 
 
@@ -84,7 +88,7 @@ async def _greeted(config: ServerConfig, era: Era) -> Seen:
                 greeting = await server.greet(client)
                 return await _with_tools(server, greeting, era)
             except MCPError as fault:
-                return Seen(name=config.name, fault=fault.message)
+                return Seen(name=config.name, fault=_plain(fault.message))
             finally:
                 await server.close()
                 tasks.cancel_scope.cancel()
@@ -107,8 +111,15 @@ async def _with_tools(server: Upstream, greeting: Greeting, era: Era) -> Seen:
     except MCPError as fault:
         if fault.code == METHOD_NOT_FOUND:  # it has none
             return msgspec.structs.replace(seen, tools=())
-        return msgspec.structs.replace(seen, fault=f"the server `{server.name}` lists no tools: {fault.message}")
+        return msgspec.structs.replace(
+            seen, fault=f"the server `{server.name}` lists no tools: {_plain(fault.message)}"
+        )
     return msgspec.structs.replace(seen, tools=tuple(tools))
+
+
+def _plain(text: str) -> str:
+    """Return what went wrong without the MCP package's own account of each form that an answer did not have."""
+    return _UNREAD.sub("it is no message of the protocol", text)
 
 
 class _Deaf:

@@ -17,6 +17,7 @@ from preflight.clock import SystemClock
 from preflight.console.web import ServedConsole, serve
 from preflight.console.whose import Whose
 from preflight.errors import HookError
+from preflight.logs import handler_to_stderr, quiet_wire
 from preflight.mcp.asking import Asking
 from preflight.mcp.catalogue import Catalogue
 from preflight.mcp.config import ServerConfig
@@ -137,10 +138,8 @@ class Assembled:
 
 def run(serve: Callable[[], Awaitable[None]]) -> None:
     """Run until the client goes away; whatever ends it is told on standard error."""
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its warnings are about wire details
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("preflight: %(message)s"))
-    _log.addHandler(handler)
+    quiet_wire()
+    _log.addHandler(handler_to_stderr("preflight: %(message)s"))
     anyio.run(serve)
 
 

@@ -6,7 +6,6 @@ and a tool's fingerprint is taken over all of it (R-68).
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self, TextIO, cast
 
 from preflight.errors import InvalidInput, ProviderError
+from preflight.logs import quiet_wire
 from preflight.results import ToolCall
 
 try:
@@ -51,7 +51,7 @@ class StdioServer:
 
     def __enter__(self) -> Self:
         """Start the server and greet it."""
-        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its warnings are about wire details, on stderr
+        quiet_wire()
         process = StdioServerParameters(command=self._command[0], args=self._command[1:], env=self._env)
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())

@@ -48,3 +48,13 @@ def test_markup_of_others_is_text() -> None:
     out = Terminal()
     Screen(out).show([line("[bold red]x[/] :smile:")])
     assert "[bold red]x[/] :smile:" in out.getvalue()
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal], ids=["a file", "a terminal"])
+def test_what_a_terminal_obeys_is_never_printed(stream: type[io.StringIO]) -> None:
+    out = stream()
+    hostile = "a\x1b]0;title\x07\u202e\rb"
+    Screen(out).show([line(hostile), Table(("tool",), ((line(hostile),),))])
+    assert out.getvalue().count("a\\u{001b}]0;title\\u{0007}\\u{202e}\\rb") == 2
+    assert not any(char in out.getvalue() for char in "\x07\u202e\r")
+    assert "\x1b]" not in out.getvalue()
