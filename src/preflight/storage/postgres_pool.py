@@ -18,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
 from preflight.errors import InvalidInput, StorageError
+from preflight.storage.postgres_grants import missing_grants
 
 T = TypeVar("T")
 Connection = psycopg.Connection[Any]
@@ -51,7 +52,7 @@ class PostgresPool:
         self._pool: ConnectionPool[Connection] | None = None
         self._closed = False
         try:
-            self.run("open", lambda connection: _migrate(connection, self.name))
+            self.run("open", lambda connection: _prepare(connection, self.name))
         except BaseException:
             self.close()
             raise
@@ -194,6 +195,12 @@ def migrations() -> tuple[str, ...]:
     folder = resources.files("preflight.storage") / "sql" / "postgres"
     scripts = sorted((s for s in folder.iterdir() if s.name[0].isdigit()), key=lambda script: script.name)
     return tuple(script.read_text("utf-8") for script in scripts)
+
+
+def _prepare(connection: Connection, name: str) -> None:
+    _migrate(connection, name)
+    if lacking := missing_grants(connection):
+        raise StorageError(f"`{name}` has schema {len(migrations())}, and {lacking}")
 
 
 def _migrate(connection: Connection, name: str) -> None:
