@@ -42,7 +42,7 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
     gate = record.gate
     assert gate is not None  # noqa: S101  an ask always has a gate
     restate = message_for(gate.kind)
-    asked, items = _asked_slots(record, gate, slots), _asked_items(record, gate)
+    asked, items = _apart(_asked_slots(record, gate, slots), _asked_items(record, gate))
     confirms = not asked and bool(items)
     return Question(
         question_id=new_id(),
@@ -58,6 +58,20 @@ def question_of(record: Record, slots: Mapping[str, Slot], now: float, limits: L
         items=items,
         request=kept,
     )
+
+
+def _apart(
+    asked: tuple[AskedSlot, ...], items: tuple[AskedItem, ...]
+) -> tuple[tuple[AskedSlot, ...], tuple[AskedItem, ...]]:
+    """Return what is asked with each name meaning one thing: an answer says by it what it is about (R-16).
+
+    An item that is called like an open slot is asked for after it. Text whose approval is, is typed and not approved.
+    """
+    names = {slot.name for slot in asked}
+    apart = (
+        msgspec.structs.replace(slot, shown=UNSET, confirm=None) if slot.confirm in names else slot for slot in asked
+    )
+    return tuple(apart), tuple(item for item in items if item.id not in names)
 
 
 def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:

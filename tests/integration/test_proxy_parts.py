@@ -98,6 +98,64 @@ def test_an_unticked_box_and_an_empty_field_say_nothing() -> None:
     assert answers_of(asked, {"sure": "yes"}) == {"sure": "yes"}  # refused where answers are checked
 
 
+TEXT_OR_NONE = {"type": ["string", "null"]}
+CLASHES: dict[str, tuple[list[AskedSlot], list[str]]] = {
+    "a property": (
+        [AskedSlot("x", TEXT_OR_NONE, nullable=True), AskedSlot("x (there is none)", {"type": "boolean"})],
+        ["x", "x (there is none) (2)", "x (there is none)"],
+    ),
+    "the property before": (
+        [AskedSlot("x (there is none)", {"type": "boolean"}), AskedSlot("x", TEXT_OR_NONE, nullable=True)],
+        ["x (there is none)", "x", "x (there is none) (2)"],
+    ),
+    "the other key, too": (
+        [
+            AskedSlot("x", TEXT_OR_NONE, nullable=True),
+            AskedSlot("x (there is none)", TEXT_OR_NONE, nullable=True),
+            AskedSlot("x (there is none) (2)", {"type": "boolean"}),
+        ],
+        [
+            "x",
+            "x (there is none) (3)",
+            "x (there is none)",
+            "x (there is none) (there is none)",
+            "x (there is none) (2)",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("slots", "keys"), CLASHES.values(), ids=CLASHES)
+def test_no_two_fields_of_a_form_share_a_key(slots: list[AskedSlot], keys: list[str]) -> None:
+    # a property may be called like the field that says of another that there is none
+    asked = question(*slots)
+    form = form_of(asked)
+    assert form is not None
+    assert list(form["properties"]) == keys
+    denies = next(key for key, field in form["properties"].items() if field["title"] == "x: there is none")
+    assert answers_of(asked, {denies: True, "x (there is none)": True}) == {"x": None, "x (there is none)": True}
+    assert answers_of(asked, {"x (there is none)": True, "x": "hello"}) == {"x": "hello", "x (there is none)": True}
+    assert answers_of(asked, {"x (there is none)": False}) == {"x (there is none)": False}
+
+
+def test_an_item_called_like_a_field_beside_it_keeps_its_key() -> None:
+    asked = question(
+        AskedSlot("x", TEXT_OR_NONE, nullable=True), items=(AskedItem("x (there is none)", "Is there none?"),)
+    )
+    form = form_of(asked)
+    assert form is not None
+    titles = {key: field["title"] for key, field in form["properties"].items()}
+    assert titles == {"x": "x", "x (there is none) (2)": "x: there is none", "x (there is none)": "Is there none?"}
+    assert answers_of(asked, {"x (there is none)": True}) == {"x (there is none)": True}
+    assert answers_of(asked, {"x (there is none) (2)": True}) == {"x": None}
+
+
+def test_what_was_no_field_of_the_form_is_handed_on_to_be_refused() -> None:
+    assert answers_of(question(AskedSlot("x", TEXT_OR_NONE)), {"x (there is none)": True, "y": ""}) == {
+        "x (there is none)": True
+    }
+
+
 def test_fields_of_a_page_take_every_kind() -> None:
     schemas = {**KINDS, "list": {"type": "array", "items": {"type": "integer"}}, "a b\x00": {"type": "integer"}}
     asked = question(*[AskedSlot(name, schema, nullable=name == "part") for name, schema in schemas.items()])

@@ -12,6 +12,7 @@ from preflight import AnswerRefused, Asking, Deferred, Executable, FieldRules, H
 from preflight.codec import encode
 from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.model.evidence import NotGrounded
+from preflight.model.json_value import confirmation_id
 from preflight.model.question import Question
 from preflight.results import Accepted
 from preflight.testing import FakeClock, MemoryStorage
@@ -37,6 +38,32 @@ def test_all_open_slots_of_a_turn_go_into_one_question() -> None:
     assert [(item.id, item.description) for item in question.items] == [("rent", "the rent is due")]
     assert (question.kind, question.user_id, question.call_id) == ("value", "u1", "c1")
     assert made.pending() == [question]
+
+
+def test_an_item_that_is_called_like_an_open_slot_is_asked_for_after_it() -> None:
+    # one name, two things: a tick that confirms the one must not be a value of the other
+    made = gate()
+    both = [{"id": "urgent", "description": "it is urgent"}, {"id": "rent", "description": "the rent is due"}]
+    question = asked(made, tool=tool(urgent={"type": "boolean"}), user_checklist=both)
+    assert ([slot.name for slot in question.slots], [item.id for item in question.items]) == (["urgent"], ["rent"])
+    again = made.answer(question.question_id, {"urgent": False, "rent": True}, person="u1")
+    assert isinstance(again, Asking)
+    assert (again.question.slots, [item.id for item in again.question.items]) == ((), ["urgent"])
+    done = made.answer(again.question.question_id, {"urgent": True}, person="u1")
+    assert isinstance(done, Executable)
+    assert done.record.call_arguments == {"urgent": False}
+
+
+def test_text_whose_approval_is_called_like_a_slot_is_typed() -> None:
+    made = gate(
+        extract_from_instruction=lambda slot, _: NotGrounded(NEEDS_CONFIRMATION) if slot.name == "body" else None
+    )
+    key = confirmation_id("body", "hi")
+    question = asked(made, claims={"body": "hi"}, tool=tool(body={"type": "string"}, **{key: {"type": "boolean"}}))
+    assert [(slot.name, slot.confirm) for slot in question.slots] == [("body", None), (key, None)]
+    done = made.answer(question.question_id, {key: True, "body": "ho"}, person="u1")
+    assert isinstance(done, Executable)
+    assert done.record.call_arguments == {"body": "ho", key: True}
 
 
 def test_a_question_carries_no_candidate_default_or_example() -> None:

@@ -7,7 +7,8 @@ everything else is for the answer page. Nothing is filled in beforehand (R-9).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from itertools import chain, count
+from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import UNSET
 
@@ -37,19 +38,13 @@ def form_of(question: Question) -> Object | None:
         properties: Object = {RESTATEMENT: {"type": "string", "title": "What should be done", "minLength": 1}}
         return {"type": "object", "properties": properties, "required": [RESTATEMENT]}
     properties, required = {}, []
-    for slot in question.slots:
-        field = _field(slot)
+    for entry in _entries(question):
+        field = _made(entry)
         if field is None:
             return None
-        properties[slot.name] = field
-        if slot.confirm is not None:
-            properties[slot.confirm] = _approval(f"approve `{visible(slot.name)}` as shown", value_text(slot.shown))
-        if slot.nullable:
-            properties[slot.name + _NONE] = {"type": "boolean", "title": f"{visible(slot.name)}: there is none"}
-        if slot.confirm is None and not slot.nullable:
-            required.append(slot.name)
-    for item in question.items:
-        properties[item.id] = _item(item)
+        properties[entry.key] = field
+        if entry.says == "value" and entry.slot.confirm is None and not entry.slot.nullable:
+            required.append(entry.key)
     if not properties:
         return None  # a form without a field is accepted by clients on their own
     return {"type": "object", "properties": properties, "required": required}
@@ -57,20 +52,63 @@ def form_of(question: Question) -> Object | None:
 
 def answers_of(question: Question, content: object) -> dict[str, object]:
     """Return what a filled-in form says, by what was asked; what was left empty or unticked says nothing (R-5)."""
-    given: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
-    nullable = {slot.name + _NONE: slot.name for slot in question.slots if slot.nullable}
-    ticks = {slot.confirm for slot in question.slots if slot.confirm} | {item.id for item in question.items}
+    given: dict[str, object] = dict(content) if isinstance(content, Mapping) else {}
     answers: dict[str, object] = {}
-    for name, value in given.items():
-        if name in nullable:
+    for entry in _entries(question):
+        value = given.pop(entry.key, "")
+        if entry.says == "none":
             if value is True:
-                answers.setdefault(nullable[name], None)
-        elif name in ticks:
-            if value is not False:
-                answers[name] = value
-        elif value != "":
-            answers[name] = value
-    return answers
+                answers.setdefault(entry.name, None)
+        elif value != "" and not (entry.says == "tick" and value is False):
+            answers[entry.name] = value
+    return answers | {name: value for name, value in given.items() if value != ""}  # refused: nothing asked for it
+
+
+class _Entry(NamedTuple):
+    """One field of a form: the key it stands under, and of what its value `says` something, and what."""
+
+    key: str
+    says: Literal["value", "none", "tick"]
+    name: str
+    slot: AskedSlot = AskedSlot("", {})
+    item: AskedItem | None = None
+
+
+def _entries(question: Question) -> list[_Entry]:
+    """Return the fields of a question's form, in their order; always the same ones, so that answers are read by them.
+
+    Names of slots and items may be any (R-16), also one that a field beside them would be called by: that one then
+    takes another key.
+    """
+    if question.kind == "restatement":
+        return [_Entry(RESTATEMENT, "value", RESTATEMENT)]
+    taken = {slot.name for slot in question.slots} | {item.id for item in question.items}
+    entries: list[_Entry] = []
+    for slot in question.slots:
+        entries.append(_Entry(slot.name, "value", slot.name, slot))
+        if slot.confirm is not None:
+            entries.append(_Entry(_free(slot.confirm, taken), "tick", slot.confirm, slot))
+        if slot.nullable:
+            entries.append(_Entry(_free(slot.name + _NONE, taken), "none", slot.name, slot))
+    return entries + [_Entry(item.id, "tick", item.id, item=item) for item in question.items]
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """Return a key that nothing else has, and take it."""
+    key = next(key for key in chain([wanted], (f"{wanted} ({n})" for n in count(2))) if key not in taken)
+    taken.add(key)
+    return key
+
+
+def _made(entry: _Entry) -> Object | None:
+    if entry.item is not None:
+        return _item(entry.item)
+    if entry.says == "value":
+        return _field(entry.slot)
+    named = visible(entry.slot.name)
+    if entry.says == "none":
+        return _approval(f"{named}: there is none", "")
+    return _approval(f"approve `{named}` as shown", value_text(entry.slot.shown))
 
 
 def _field(slot: AskedSlot) -> Object | None:
