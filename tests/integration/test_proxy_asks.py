@@ -182,12 +182,83 @@ async def test_a_refusal_is_no_answer(tmp_path: Path, refusal: str, how: str, er
     async with writing(tmp_path, answer=saying(refusal), era=era) as wire:
         response = await wire.call("write", {"line": "hello"})
         assert "waits for a person" in said(response)
-        assert "refused at once" in said(response)
+        assert ("is no answer to a question" if how == "failed" else "refused at once") in said(response)
         again = await wire.call("write", {"line": "hello"})
     assert again["result"]["_meta"] == response["result"]["_meta"]  # it attaches to the question that is open
     assert states(tmp_path) == ["ask_user"]
     assert silences(tmp_path) == [(how, True)] * 2  # kept, and nothing is read from it
     assert not [entry for entry in logged(tmp_path / "log") if entry[0] == "write"]
+
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "no word for it": ({"action": 7, "content": {"restatement": 'write "hello" now'}}, "failed"),
+    "a word nobody knows": ({"action": "Accept", "content": {"restatement": 'write "hello" now'}}, "failed"),
+    "a list for a word": ({"action": ["accept"]}, "failed"),
+    "no object in it": ({"action": "accept", "content": ["restatement"]}, "failed"),
+    "a text in it": ({"action": "accept", "content": "write"}, "failed"),
+    "nothing in it": ({"action": "accept"}, "empty"),
+    "null in it": ({"action": "accept", "content": None}, "empty"),
+    "nothing at all": ({}, "failed"),
+    "something else": ({"content": {"restatement": 'write "hello" now'}}, "failed"),
+}
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+@pytest.mark.parametrize(("reply", "how"), BROKEN.values(), ids=BROKEN)
+async def test_a_reply_that_is_none_ends_the_wait_at_once(tmp_path: Path, era: str, reply: Any, how: str) -> None:
+    async with writing(tmp_path, answer=lambda *_asked: reply, era=era) as wire:
+        response = await wire.call("write", {"line": "hello"})
+    told = "The form came back empty." if how == "empty" else "What the client answered is no answer to a question."
+    assert told in said(response)
+    assert "in a browser at http://127.0.0.1:" in said(response)
+    assert len(wire.asked) == 1
+    assert states(tmp_path) == ["ask_user"]
+    assert silences(tmp_path) == [(how, True)]
+
+
+@pytest.mark.parametrize("reply", [7, None, "accept", ["accept"], True, 1.5])
+async def test_a_reply_of_a_modern_client_that_is_no_object_ends_the_wait_at_once(tmp_path: Path, reply: Any) -> None:
+    call: Message = {"name": "write", "arguments": {"line": "hello"}}
+    async with writing(tmp_path, era="modern") as wire:
+        first = (await wire.request("tools/call", call))["result"]
+        brought: Message = {"inputResponses": {"preflight": reply}, "requestState": first["requestState"]}
+        response = await wire.request("tools/call", {**call, **brought})
+    assert "What the client answered is no answer to a question." in said(response)
+    assert silences(tmp_path) == [("failed", True)]
+
+
+async def test_an_error_in_place_of_a_reply_ends_the_wait_at_once(tmp_path: Path) -> None:
+    async def refuse(_method: str, _params: Message) -> Message:
+        await wire.send({"id": wire.asked[-1]["id"], "error": {"code": -32042, "message": "\u001b[31m no"}})
+        await anyio.Event().wait()
+        raise AssertionError
+
+    async with writing(tmp_path, answer=refuse) as wire:
+        response = await wire.call("write", {"line": "hello"})
+    assert "The client answered the question with an error (-32042)." in said(response)
+    assert silences(tmp_path) == [("failed", True)]
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+@pytest.mark.parametrize("reply", [{"action": "accept", "content": 7}, {"action": 7}, {}])
+async def test_a_reply_to_a_link_that_is_none_is_not_waited_on(tmp_path: Path, era: str, reply: Message) -> None:
+    able: Message = {"elicitation": {"url": {}}}
+    async with writing(tmp_path, ask_by="{reversible: page}", able=able, answer=lambda *_asked: reply, era=era) as wire:
+        response = await wire.call("write", {"line": "hello"})
+    assert wire.asked[0]["params"]["mode"] == "url"
+    assert "What the client answered is no answer to a question." in said(response)
+    assert silences(tmp_path) == [("failed", True)]
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_a_link_that_was_opened_is_waited_on_whatever_came_with_it(tmp_path: Path, era: str) -> None:
+    # what stands beside it did not come by the page
+    reply = {"action": "accept", "content": {"restatement": 'write "hello" now'}}
+    able: Message = {"elicitation": {"url": {}}}
+    given: Any = {"able": able, "answer": lambda *_asked: reply, "era": era}
+    async with writing(tmp_path, "--hold", "0.3", ask_by="{reversible: page}", **given) as wire:
+        assert "Nobody answered yet." in said(await wire.call("write", {"line": "hello"}))
+    assert silences(tmp_path) == [("time_out", False)]
 
 
 @pytest.mark.parametrize("era", ["handshake", "modern"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import anyio
 
@@ -58,9 +58,10 @@ class Answered:
 
 @dataclass(frozen=True)
 class Suspended:
-    """A modern client is to come back with the answer: this is the result it gets."""
+    """A modern client is to come back with the answer: this is the result it gets; `page` says that a link is in it."""
 
     requests: Object
+    page: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class Asking:
 
     async def _elicit(self, client: Inbound, question: Question, params: Object, seconds: float) -> Outcome:
         if client.era == "modern":
-            return Suspended({GATE_KEY: {"method": "elicitation/create", "params": params}})
+            return Suspended({GATE_KEY: {"method": "elicitation/create", "params": params}}, _opens(params))
         if not client.can_ask:
             return Open("This client's connection has no way back to it.")
         began = time.monotonic()
@@ -124,8 +125,8 @@ class Asking:
             asked = time.monotonic()
             left = seconds - (asked - began)
             said = await self._first(client, question, params, left)
-            outcome = await self.heard(client, question, said, time.monotonic() - asked, left)
-            if params.get("mode") == "url" and isinstance(outcome, Answered):
+            outcome = await self.heard(client, question, said, time.monotonic() - asked, left, page=_opens(params))
+            if _opens(params) and isinstance(outcome, Answered):
                 await client.notify("notifications/elicitation/complete", {"elicitationId": question.question_id})
             if not isinstance(outcome, Refill):
                 return outcome
@@ -133,32 +134,31 @@ class Asking:
         return Open("What was filled in did not fit.")
 
     async def heard(
-        self, client: Inbound, question: Question, said: object, took: float, left: float
+        self, client: Inbound, question: Question, said: object, took: float, left: float, *, page: bool
     ) -> Answered | Open | Refill:
-        """Take what came back from a client; `took` is how long that was, `left` how long may still be waited."""
+        """Take what came back from a client: to a form, or to a link to the `page`.
+
+        `took` is how long that was, `left` how long may still be waited.
+        """
         if said is _ELSEWHERE:
             return Answered(None)
-        result = said if isinstance(said, dict) else {}
-        action = result.get("action")
-        if action != "accept":
-            how = "time_out" if said is _NOBODY else _REFUSALS.get(str(action), "failed")
-            await self._unanswered(client, question, how, took)
-            return Open("The client refused at once, by itself." if took < INSTANT_SECONDS else "Nobody answered.")
-        content = result.get("content")
-        if not isinstance(content, dict):  # the page was opened, which is no answer yet
+        if said is _NOBODY:
+            return await self._unanswered(client, question, "time_out", took, "Nobody answered.")
+        reply = reply_of(said, page=page)
+        if isinstance(reply, dict):
+            return await self._filled_in(client, question, reply, took)
+        if reply == "opened":  # which is no answer yet
             if await self._elsewhere(question, left):
                 return Answered(None)
-            await self._unanswered(client, question, "time_out", took + max(left, 0.0))
-            return Open("Nobody answered yet.")
-        return await self._filled_in(client, question, content, took)
+            return await self._unanswered(client, question, "time_out", took + max(left, 0.0), "Nobody answered yet.")
+        return await self._unanswered(client, question, reply, took, _why(reply, said, took))
 
     async def _filled_in(
         self, client: Inbound, question: Question, content: Object, took: float
     ) -> Answered | Open | Refill:
         values = answers_of(question, content)
         if not values:
-            await self._unanswered(client, question, "empty", took)
-            return Open("The form came back empty.")
+            return await self._unanswered(client, question, "empty", took, _EMPTY)
         channel = f"form ({_who(client)}, {took:.1f} s)"
         try:
             answered = await self._gate.answer(question.question_id, values, person=self._person, channel=channel)
@@ -170,9 +170,10 @@ class Asking:
             return Open(f"The answer could not be stored: {visible(str(fault))}")
         return Answered(None if isinstance(answered, Accepted) else answered)
 
-    async def _unanswered(self, client: Inbound, question: Question, how: Silent, took: float) -> None:
+    async def _unanswered(self, client: Inbound, question: Question, how: Silent, took: float, why: str) -> Open:
         """Keep that this client brought no answer (R-92)."""
         await anyio.to_thread.run_sync(note_silence, self._gate, question, CHANNEL, how, took, _who(client))
+        return Open(why)
 
     async def _first(self, client: Inbound, question: Question, params: Object, seconds: float) -> object:
         """Return what the client says, or that an answer was given elsewhere, whichever is first; or that none was."""
@@ -182,9 +183,9 @@ class Asking:
             try:
                 said.append(await client.ask("elicitation/create", params))
             except MCPError as fault:
-                said.append({"action": f"error {fault.code}"})
+                said.append(Broken(f"The client answered the question with an error ({fault.code})."))
             except Exception as fault:  # noqa: BLE001  R-92: whatever it is, it is no answer
-                said.append({"action": describe(fault)})
+                said.append(Broken(f"The question could not be put: {visible(describe(fault))}"))
             tasks.cancel_scope.cancel()
 
         async def elsewhere() -> None:
@@ -217,6 +218,45 @@ class Refill:
     why: str
 
 
+@dataclass(frozen=True)
+class Broken:
+    """What came in place of what a client answers to a question, in words."""
+
+    why: str
+
+
+def reply_of(said: object, *, page: bool) -> Object | Silent | Literal["opened"]:
+    """Return what was filled in, or that the page was opened, or what came instead of either (R-92).
+
+    The protocol has three words for it, and an object for what stands in a form. Whatever is neither says nothing, and
+    nobody is waited for on account of it.
+    """
+    if not isinstance(said, dict):
+        return "failed"
+    action, content = said.get("action"), said.get("content")
+    if action != "accept":
+        return _REFUSALS.get(action, "failed") if isinstance(action, str) else "failed"
+    if content is not None and not isinstance(content, dict):
+        return "failed"
+    if page:
+        return "opened"
+    return "empty" if content is None else content
+
+
+def _why(how: Silent, said: object, took: float) -> str:
+    if isinstance(said, Broken):
+        return said.why
+    if how in _SAID:
+        return _SAID[how]
+    return "The client refused at once, by itself." if took < INSTANT_SECONDS else "Nobody answered."
+
+
+def _opens(params: Object) -> bool:
+    return params.get("mode") == "url"
+
+
+_EMPTY: Final = "The form came back empty."
+_SAID: Final[dict[Silent, str]] = {"empty": _EMPTY, "failed": "What the client answered is no answer to a question."}
 _ELSEWHERE: Final = object()
 _NOBODY: Final = object()
 

@@ -192,7 +192,8 @@ class Gating:
         if question is None:
             return None
         took, left = time.time() - state["at"], ends - time.monotonic()
-        outcome = await self._asking.heard(client, question, responses[GATE_KEY], took, left)
+        page = state.get("page") is True
+        outcome = await self._asking.heard(client, question, responses[GATE_KEY], took, left, page=page)
         if isinstance(outcome, Answered):
             return outcome.checked
         checked = await self._gate.check(proposed.request)
@@ -205,7 +206,7 @@ class Gating:
         return checked
 
     def _suspended(self, client: Inbound, outcome: Suspended, question: Question) -> Object:
-        state = {"question": question.question_id, "at": time.time()}
+        state = {"question": question.question_id, "at": time.time(), "page": outcome.page}
         return {
             "resultType": "input_required",
             "inputRequests": outcome.requests,
