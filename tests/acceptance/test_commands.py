@@ -63,11 +63,37 @@ def test_an_audit_with_a_time_that_is_none_says_so(shell: Shell) -> None:
 
 
 def test_a_database_that_is_not_there_is_named_and_not_made(shell: Shell) -> None:
-    for command in (["audit"], ["pending"], ["explain", "x"], ["in-doubt"]):
-        ran = shell(*command)
-        assert ran.code == 2
-        assert "there is no file" in ran.err
-    assert not shell.db.exists()
+    servers = shell.request("servers.json", {"mcpServers": {}})
+    commands = f"""audit | audit verify | pending | explain x | in-doubt | recover | execute x --server true | replay x
+        | deferred list | event x --by u --channel script | resume x --by u --channel script | learned --user u | gaps
+        | answer x a=1 --channel script --person u | console | worker --once --connections {servers}"""
+    for command in commands.split("|"):
+        for form in (f"{shell.folder}/{{}}/none.db", f"sqlite:///{shell.folder}/{{}}/none.db"):
+            ran = shell(*command.split(), PREFLIGHT_DB=form.format("deep"))
+            assert ran.code == 2, (command, ran)
+            assert "there is no file" in ran.err, (command, ran)
+    assert [path.name for path in shell.folder.iterdir()] == ["servers.json"]
+
+
+def test_a_database_that_is_not_there_is_served_from_nowhere_by_default(shell: Shell) -> None:
+    # where no database is named, what only looks shows that there is nothing yet; what serves one would never see it
+    state = {"PREFLIGHT_DB": "", "XDG_STATE_HOME": str(shell.folder / "state")}
+    assert "no question is open" in shell("pending", **state).out
+    for command in (["console"], ["worker", "--once", "--connections", shell.request("s.json", {"mcpServers": {}})]):
+        ran = shell(*command, **state)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"there is no file `{shell.folder}/state/preflight/records.db`" in ran.err
+    assert "none: there is no such file; the first call makes it" in shell("doctor", **state).out
+    assert "none: there is no such file" in shell("doctor", PREFLIGHT_DB=f"sqlite:///{shell.folder}/none.db").out
+    assert not (shell.folder / "state").exists()
+    assert not (shell.folder / "none.db").exists()
+
+
+def test_pairing_with_a_database_that_is_not_there_makes_none(shell: Shell) -> None:
+    ran = shell.at_a_terminal("pair")
+    assert (ran.code, ran.out) == (2, "")
+    assert "there is no file" in ran.err
+    assert not any(shell.folder.iterdir())
 
 
 def test_explain_tells_why_something_was_asked(shell: Shell) -> None:

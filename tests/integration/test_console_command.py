@@ -30,6 +30,7 @@ def anyio_backend() -> str:
 
 
 def command(folder: Path, *options: str) -> list[str]:
+    open_storage(folder / "records.db").close()  # as the first call makes it
     return [sys.executable, "-m", "preflight", "console", "--db", str(folder / "records.db"), "--user", "u1", *options]
 
 

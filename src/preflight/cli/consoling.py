@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from preflight.cli.behind import PAGES, extra
-from preflight.cli.opening import RULES, Connections, Db, opened, reached
+from preflight.cli.opening import RULES, Connections, Db, opened_to_serve, reached
 from preflight.cli.person import require_person
 
 
@@ -50,7 +50,7 @@ def console(
     from preflight.console.pairing import Pairing
 
     name = user or getpass.getuser()
-    with reached(connections) as read_tool, opened(db, read_tool) as given:
+    with reached(connections) as read_tool, opened_to_serve(db, read_tool) as given:
         gate = create_async_preflight(
             storage=given.storage, rules=os.environ.get(RULES) or None, read_tool=read_tool, store_instruction=True
         )
@@ -76,5 +76,5 @@ def pair(db: Db = None) -> None:
     from preflight.console.pairing import Pairing
 
     require_person("terminal")
-    with opened(db) as gate:
+    with opened_to_serve(db) as gate:
         typer.echo(Pairing.of(gate.storage).code())

@@ -73,7 +73,7 @@ def doctor(
     found: dict[str, Any] = {**_versions(), **_hosts(), "database": database(db)}
     try:
         if not is_there(found["database"]):
-            found["records"] = "none yet: the first call makes the file"
+            found["records"] = "none: there is no such file; the first call makes it"
         loaded = known is None or known[1] is not None
         with opened_to_read(db, with_rules=loaded, must_exist=False) as gate:
             found |= _waiting(gate)

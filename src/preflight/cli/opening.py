@@ -54,8 +54,8 @@ def database(given: str | None) -> str:
 def opened(db: str | None, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
     """Open the gate, making the database where it is missing; `read_tool` reaches what rules measure."""
     path = database(db)
-    if path != ":memory:" and "://" not in path:
-        _make_folder(Path(path).expanduser().parent)
+    if (file := _file(path)) is not None:
+        _make_folder(file.parent)
     with _gate(path, read_tool) as gate:
         yield gate
 
@@ -74,7 +74,28 @@ def reached(connections: str | None) -> Iterator[ReadTool | None]:
 
 def is_there(path: str) -> bool:
     """Whether records can be looked for at a place: a server's address, or a file that exists."""
-    return path == ":memory:" or "://" in path or Path(path).expanduser().exists()
+    file = _file(path)
+    return file is None or file.exists()
+
+
+def _file(path: str) -> Path | None:
+    """Return the file that a database is; None for one in memory, and for a server's."""
+    bare = path.removeprefix("sqlite:///")
+    return None if bare == ":memory:" or "://" in bare else Path(bare).expanduser()
+
+
+@contextmanager
+def opened_to_serve(db: str | None, read_tool: ReadTool | None = None) -> Iterator[Preflight]:
+    """Open the gate over a database that others fill: without one there is nothing to serve, and none is made."""
+    _require(database(db))
+    with _gate(database(db), read_tool) as gate:
+        yield gate
+
+
+def _require(path: str) -> None:
+    if not is_there(path):
+        what = f"there is no file `{path}`"
+        raise InvalidInput("db", what, "check the path; `preflight proxy` and `preflight check` make a new one")
 
 
 @contextmanager
@@ -83,10 +104,9 @@ def opened_to_read(
 ) -> Iterator[Preflight]:
     """Open the gate over an existing database; a wrong path is an error, and no empty file is made of it."""
     path = database(db)
-    exists = is_there(path)
-    if not exists and db and must_exist:
-        raise InvalidInput("db", f"there is no file `{path}`", "check the path; `preflight check` makes a new one")
-    with _gate(path if exists else ":memory:", read_tool, with_rules=with_rules) as gate:
+    if db and must_exist:
+        _require(path)
+    with _gate(path if is_there(path) else ":memory:", read_tool, with_rules=with_rules) as gate:
         yield gate
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import typer
 
-from preflight.cli.opening import AsJson, Db, database, opened
+from preflight.cli.opening import AsJson, Db, database, opened_to_serve
 from preflight.cli.screen import Screen
 from preflight.deferral.connections import ServerFile
 from preflight.deferral.engines import Engine
@@ -75,7 +75,7 @@ def worker(
             return
         if connections is None:
             raise InvalidInput("--connections", "missing", "name the file with the servers whose tools are called")
-        with ServerFile(connections) as servers, opened(db, read_tool=servers.read) as gate:
+        with ServerFile(connections) as servers, opened_to_serve(db, servers.read) as gate:
             if once:
                 _fired(Worker(gate, servers).run_due(), as_json=as_json)
             else:
