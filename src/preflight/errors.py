@@ -4,6 +4,8 @@ from __future__ import annotations
 
 NO_RULES = "give them: `preflight --rules PATH ...`, PREFLIGHT_RULES, or `create_preflight(rules=...)`"
 """What to do where something was decided under rules, and none are given."""
+NO_CONNECTIONS = "give one: `--connections FILE`, PREFLIGHT_CONNECTIONS, or `create_preflight(read_tool=...)`"
+"""What to do where rules measure at a server, and nothing leads there."""
 
 _LONGEST = 1_000  # code points of a foreign text that are worth keeping
 

@@ -19,6 +19,7 @@ from preflight.errors import (
     CallerError,
     Erased,
     NotExecutable,
+    PreflightError,
     ProviderError,
     SignatureInvalid,
     StorageError,
@@ -46,7 +47,7 @@ def never(record: Record, condition: ConditionState) -> bool:  # noqa: ARG001  t
 
 
 Recheck = Callable[[Record, ConditionState], bool]
-"""Checks a condition of a stored decision again; only exactly True says that it holds."""
+"""Checks a condition of a stored decision again; only exactly True says that it holds. Raises where it cannot tell."""
 
 
 def unlimited(record: Record, passed: list[str]) -> None:
@@ -141,7 +142,7 @@ class Executor:
             opened = self._secrets.arguments(record)
         except Erased as fault:
             return self._started_before(record) or Refused("erased", str(fault), record)
-        if refusal := self._stale(opened):
+        if refusal := self._stale(record, opened):
             return self._started_before(record) or Refused(*refusal, record)
         passed: list[str] = []
         admission = self._admission(opened, passed)
@@ -231,23 +232,28 @@ class Executor:
             return "rules_changed", f"the rules changed since {name} was made; check the call again"
         return None
 
-    def _stale(self, record: Record) -> tuple[RefusalCode, str] | None:
+    def _stale(self, record: Record, opened: Record) -> tuple[RefusalCode, str] | None:
         """Check again what was found true too long ago, and say which of it no longer holds (R-74)."""
         now = self._clock.now()
         for condition in record.conditions:
             age = now - seconds_of(condition.checked_at) if condition.max_age_seconds is not None else 0
             if condition.max_age_seconds is None or age <= condition.max_age_seconds:
                 continue
-            if not self._holds(record, condition):
-                why = condition.note or condition.description or "it is not known to hold"
-                return "condition_unmet", f"condition `{condition.id}` does not hold any more: {why}"
+            if (doubt := self._doubt(record, opened, condition)) is not None:
+                return "condition_unmet", doubt
         return None
 
-    def _holds(self, record: Record, condition: ConditionState) -> bool:
+    def _doubt(self, record: Record, opened: Record, condition: ConditionState) -> str | None:
+        """Say what keeps a condition from being confirmed again, or None."""
         try:
-            return self._recheck(record, condition) is True  # R-5
-        except Exception:  # noqa: BLE001  R-10: a check that fails confirms nothing
-            return False
+            if self._recheck(opened, condition) is True:  # R-5
+                return None
+        except Exception as fault:  # noqa: BLE001  R-10: a check that fails confirms nothing
+            said = str(fault) if isinstance(fault, PreflightError) else describe(fault)
+            said = self._secrets.needles(record, opened.call_arguments).mask(said)
+            return f"whether condition `{condition.id}` still holds cannot be told: {said}"
+        why = condition.note or condition.description or "it is not known to hold"
+        return f"condition `{condition.id}` does not hold any more: {why}"
 
     def _started_before(self, record: Record) -> Refused | None:
         steps = self._storage.steps(record.decision_id)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.requests import complete
+from tests.acceptance.requests import complete, transfer
 from tests.acceptance.terminal import ROOT, Shell
 
 EXAMPLES = ROOT / "examples" / "rules"
@@ -59,11 +59,49 @@ def test_what_the_example_rules_measure_is_read_at_the_declared_server(shell: Sh
     held = json.loads(shell(*check).out)["record"]
     assert held["execution_decision"] == "hold"
     assert "no connection was given" in {each["id"]: each for each in held["conditions"]}["enough_balance"]["note"]
+    told = shell("--rules", EXAMPLES / "bank", "check", asked).out
+    assert "the rules measure at `bank`, and no connections are given here: add --connections FILE\n" in told
     ran = shell(*check, "--connections", servers)
     assert ran.code == 0, ran.out + ran.err
+    assert "no connections are given" not in ran.out
     decided = json.loads(ran.out)["record"]["decision_id"]
     executed = shell("--rules", EXAMPLES / "bank", "execute", decided, "--server", shlex.join([sys.executable, *bank]))
     assert executed.code == 0, executed.out + executed.err
+
+
+def test_an_answer_says_which_connections_it_lacks(shell: Shell) -> None:
+    # the question is answered; what the rules measure, or would measure for a field, is not there
+    measures = {
+        "rate": {"mcp": {"server": "rates", "tool": "get"}},
+        "open": {"mcp": {"server": "hours", "tool": "get"}},
+    }
+    condition = {"id": "open", "measure": "open"}
+    path = rules(
+        shell.folder / "rules.json", measures=measures, conditions=[condition], fields={"amount": {"measure": "rate"}}
+    )
+    claims = {"from_account": "1102534471", "to_account": "9988776655", "amount": 7}
+    asked = shell("--rules", path, "check", "--json", shell.request("r.json", {**complete(), "claims": claims})).json
+    answer = ("--rules", path, "answer", asked["question"]["question_id"], "--channel", "script", "--person", "minji")
+    ran = shell(*answer, "to_account=3520198845")
+    assert ran.code == 10
+    assert (
+        "the rules measure at `hours`, `rates`, and no connections are given here: add --connections FILE\n" in ran.out
+    )
+    servers = shell.request("servers.json", {"mcpServers": {}})
+    question = shell("pending", "--json").json[0]["question_id"]
+    again = shell(*answer[:3], question, *answer[4:], "amount=7", "--connections", servers)
+    assert again.code == 11
+    assert "no connections are given" not in again.out
+    assert "no connection is declared for `hours`; declared are: none" in again.out
+
+
+def test_a_verdict_that_lacks_nothing_measured_asks_for_no_connections(shell: Shell) -> None:
+    path = rules(shell.folder / "rules.json", measures={"rate": {"mcp": {"server": "rates", "tool": "get"}}})
+    ran = shell("--rules", path, "check", shell.request("r.json", transfer()))
+    assert ran.code == 10
+    assert "connections" not in ran.out
+    other = transfer(tool=5)
+    assert shell("--rules", path, "check", shell.request("bad.json", other)).code == 2
 
 
 def test_the_example_request_of_the_page_comes_out_as_it_says(shell: Shell) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from preflight import Executable, Failed, FieldRules, InDoubt, Preflight, ProviderError, Refused, ToolCall, ToolRules
 from preflight.codec import encode
-from preflight.errors import CallerError, Erased, NotExecutable, StorageError
+from preflight.errors import CallerError, Erased, HookError, NotExecutable, StorageError
 from preflight.executor import META_KEY, Executor, never
 from preflight.limits import DEFAULT
 from preflight.model.condition import ConditionState
@@ -246,6 +246,27 @@ def test_a_condition_found_too_long_ago_must_hold_again(recheck: Any, age: float
     answer = made.claim("d1", None)
     assert isinstance(answer, Claimed) is starts
     assert getattr(answer, "code", "condition_unmet") == "condition_unmet"
+
+
+@pytest.mark.parametrize(
+    ("recheck", "told"),
+    [
+        (lambda *_: False, "condition `c` does not hold any more: it holds"),
+        (raiser(HookError("no connection")), "whether condition `c` still holds cannot be told: no connection"),
+        (raiser(OSError("gone")), "whether condition `c` still holds cannot be told: OSError: gone"),
+    ],
+)
+def test_a_condition_that_cannot_be_told_is_not_said_to_have_ended(recheck: Any, told: str) -> None:
+    storage, clock = MemoryStorage(), FakeClock()
+    at = "2026-03-01T09:00:00.000000+00:00"
+    state = ConditionState("c", "provider", "met", at, "it holds", max_age_seconds=10)
+    record = sample_decision("d1", conditions=(state,), not_before=at, not_after="2026-03-01T10:00:00Z")
+    made = starter(storage, clock, record.rules_digest, recheck)
+    storage.append(record, signer=made._signer)
+    clock.advance(11)
+    answer = made.claim("d1", None)
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.why) == ("condition_unmet", told)
 
 
 # how it ends

@@ -13,6 +13,7 @@ from preflight.cli.given import given_values, prompted_values
 from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reached
 from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
+from preflight.cli.unreached import unreached
 from preflight.errors import AnswerRefused
 from preflight.folding import runs_for
 from preflight.model.question import Question
@@ -95,10 +96,11 @@ def answer(
             Screen().show(asked(stored, runs_for(gate.storage, stored), _record(gate, stored)))
             said = prompted_values(stored)
         answered = gate.answer(question, said, person=person or stored.user_id, channel=channel)
+        steps = [] if read_tool or isinstance(answered, Accepted) else unreached(gate, answered.record)
     if isinstance(answered, Accepted):
         Screen().show([line("the answer is stored; its request is not at hand here: check the same call again", "ask")])
         raise typer.Exit(ASK_USER)
-    show(answered, as_json=as_json)
+    show(answered, as_json=as_json, steps=steps)
 
 
 def _record(gate: Preflight, question: Question) -> Record | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from preflight.cli.codes import BY_DECISION
 from preflight.cli.opening import RULES, AsJson, Connections, Db, opened, reached
 from preflight.cli.reading import read_bytes, read_object
 from preflight.cli.screen import Screen
+from preflight.cli.unreached import unreached
 from preflight.errors import InvalidInput, StorageError
 from preflight.ids import new_id
 from preflight.render.public import public, public_question
@@ -49,7 +51,8 @@ def check(
     body = read_bytes(request)
     with reached(connections) as read_tool, opened(db, read_tool) as gate:
         checked = decide(gate, request, body)
-    show(checked, as_json=as_json)
+        steps = unreached(gate, checked.record) if read_tool is None else []
+    show(checked, as_json=as_json, steps=steps)
 
 
 def decide(gate: Preflight, name: str, body: bytes) -> Checked:
@@ -79,8 +82,8 @@ class RequestRefused(InvalidInput):
         Exception.__init__(self, "; ".join(gate.payload_errors) if gate else held.record.reason)
 
 
-def show(checked: Checked, *, as_json: bool) -> None:
-    """Print a verdict and end with its exit code."""
+def show(checked: Checked, *, as_json: bool, steps: Sequence[str] = ()) -> None:
+    """Print a verdict, with what else can be done in `steps`, and end with its exit code."""
     question = checked.question if isinstance(checked, Asking) else None
     if as_json:
         shape = {"decision": checked.decision, "record": public(checked.record)}
@@ -91,7 +94,7 @@ def show(checked: Checked, *, as_json: bool) -> None:
         blocks: list[Block] = summary(checked.record)
         if question is not None:
             blocks += [line(), *asked(question)]
-        Screen().show([*blocks, line(), *(line(text, "dim") for text in next_steps(checked))])
+        Screen().show([*blocks, line(), *(line(text, "dim") for text in (*steps, *next_steps(checked)))])
     raise typer.Exit(BY_DECISION[checked.decision])
 
 

@@ -20,7 +20,7 @@ from msgspec import UNSET
 
 from preflight.clock import iso
 from preflight.core.strict_json import parse
-from preflight.errors import HookError
+from preflight.errors import NO_CONNECTIONS, HookError
 from preflight.limits import DEFAULT, Limits
 from preflight.model.json_value import freeze, is_object, thaw
 from preflight.model.pointer import descend, steps
@@ -66,7 +66,8 @@ class Measurer:
 
     def _mcp(self, rule: MeasureRule, arguments: dict[str, object]) -> object:
         if self._read_tool is None:
-            message = f"measure `{rule.name}` reads the server `{rule.server}`, and no connection was given"
+            told = f"measure `{rule.name}` reads the server `{rule.server}`, and no connection was given"
+            message = f"{told}; {NO_CONNECTIONS}"
             raise HookError(message)
         return content_of(self._read_tool(rule.server, rule.tool, arguments))
 

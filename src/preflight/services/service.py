@@ -172,7 +172,8 @@ class Services:
     def recheck(self, record: Record, condition: ConditionState) -> bool:
         """Check a condition of a stored decision again, with the arguments that would be sent (R-74).
 
-        The record names the condition; its text is in the rules in force, whose digest was compared before.
+        The record names the condition; its text is in the rules in force, whose digest was compared before. Raises
+        HookError where it cannot be told.
         """
         request = self._as_request(record)
         arguments = freeze(record.call_arguments or {}, "arguments")
@@ -183,7 +184,11 @@ class Services:
         if rule is None:
             return False
         readings = self.measure_named(self.condition_needs(rule, request), request, arguments)
-        return self.check_condition(rule, request, arguments, readings)["state"] == "met"
+        found = self.check_condition(rule, request, arguments, readings)
+        if found["state"] == "unknown":
+            message = f"{found.get('note') or 'what it needs is not known'}"
+            raise HookError(message)
+        return found["state"] == "met"
 
     def took_effect(self, record: Record) -> tuple[bool, str] | None:
         """Measure whether a call in doubt took effect, and say what shows it; None when no rule tells how (R-75).

@@ -78,7 +78,7 @@ def test_what_the_program_hands_over_is_not_read() -> None:
 
 
 def test_without_a_connection_nothing_is_read_from_a_server() -> None:
-    with pytest.raises(HookError, match="reads the server `bank`, and no connection was given"):
+    with pytest.raises(HookError, match="reads the server `bank`, and no connection was given; give one: `--conn"):
         Measurer(None, FakeClock()).read(measure(), {})
 
 

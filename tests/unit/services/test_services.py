@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from preflight import Executable
+from preflight.errors import HookError
 from preflight.model.condition import ConditionState
 from preflight.results import Executed, Refused
 from preflight.rules import load_rules
@@ -65,7 +66,17 @@ def test_a_condition_that_the_rules_no_longer_have_does_not_hold(tmp_path: Path)
     assert here.recheck(record, state("enough"))
     assert not here.recheck(record, state("another"))
     assert not here.recheck(msgspec.structs.replace(record, tool=None), state("enough"))
-    assert not here.recheck(msgspec.structs.replace(record, call_arguments=None), state("enough"))
+    with pytest.raises(HookError, match="what it needs is not known"):
+        here.recheck(msgspec.structs.replace(record, call_arguments=None), state("enough"))
+
+
+def test_a_condition_that_cannot_be_measured_again_is_neither_true_nor_false(tmp_path: Path) -> None:
+    record = executable(ruled(tmp_path, {"conditions": [ENOUGH]})).record
+    clock = FakeClock()
+    rules = load_rules(tmp_path / "rules.json")
+    unreached = Services(MemoryStorage(), Measurer(None, clock), lambda: rules, clock)
+    with pytest.raises(HookError, match="no connection was given; give one: `--connections FILE`"):
+        unreached.recheck(record, state("enough"))
 
 
 def test_a_measure_may_have_dots_in_its_name(tmp_path: Path) -> None:
