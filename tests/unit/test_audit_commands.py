@@ -173,6 +173,19 @@ def test_a_cell_keeps_plain_text_and_shows_hidden_characters() -> None:
     ]  # fmt: skip
 
 
+def test_exports_hold_nothing_that_a_terminal_obeys(shell: Shell) -> None:
+    hostile = 'a\x1b[31m\x7f\x9b2J\u202e\u2028"\\'
+    storage = open_storage(shell.db)
+    storage.append(sample_decision("d1", call_arguments={hostile: hostile}, user_id=hostile))
+    storage.close()
+    for form, ends in (("jsonl", "\n"), ("prov", "\n"), ("csv", "\r\n")):
+        out = shell("audit", "export", "--format", form).out
+        assert out.endswith(ends)
+        assert [char for char in out.replace(ends, "") if not char.isprintable() and char != "\n"] == []
+    (record,) = [json.loads(line)["record"] for line in shell("audit", "export").out.split("\n") if line]
+    assert (record["user_id"], record["call_arguments"]) == (hostile, {hostile: hostile})
+
+
 def test_that_nobody_answered_is_told_and_exported(shell: Shell) -> None:
     # R-92
     asked = shell("check", "--json", shell.request("r.json", transfer())).json

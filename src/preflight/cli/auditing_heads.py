@@ -22,7 +22,7 @@ from preflight.clock import SystemClock, iso
 from preflight.errors import InvalidInput, SignatureInvalid
 from preflight.ports import Stored
 from preflight.render.styled import Block, Line, Table, line
-from preflight.render.visible import visible
+from preflight.render.visible import visible, visible_json
 from preflight.retention import graves
 from preflight.secrecy.safekeeping import default_signer
 from preflight.signing.filed import FiledKeyring, ring_of
@@ -113,11 +113,11 @@ def export(
 def _exported(records: Iterable[Stored], silences: Silences, form: Format) -> Iterable[str]:
     match form:
         case "jsonl":
-            return as_json_lines(records, silences)
+            return map(visible_json, as_json_lines(records, silences))
         case "csv":
             return as_csv(records, silences)
         case "prov":
-            return [json.dumps(as_prov(records, silences), ensure_ascii=False, indent=2), "\n"]
+            return [visible_json(json.dumps(as_prov(records, silences), ensure_ascii=False, indent=2)), "\n"]
 
 
 def _ring(gate: Preflight, keys: Path | None) -> Keyring | FiledKeyring:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from preflight.model.json_value import thaw
 from preflight.render.styled import Block, Line, Table, plain
-from preflight.render.visible import shown, visible, width
+from preflight.render.visible import visible, visible_json, width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,14 +52,8 @@ class Screen:
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """Print a JSON value; characters that cannot be seen are escaped, so that a terminal is safe from them."""
         text = json.dumps(thaw(value), ensure_ascii=False, indent=indent)
-        self._stream.write("".join(char if char == "\n" or shown(char) == char else _escaped(char) for char in text))
-        self._stream.write("\n")
+        self._stream.write(visible_json(text) + "\n")
         self._stream.flush()
-
-
-def _escaped(char: str) -> str:
-    units = char.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{int.from_bytes(units[at : at + 2]):04x}" for at in range(0, len(units), 2))
 
 
 def _colours(stream: TextIO) -> bool:

@@ -46,6 +46,23 @@ def value_text(value: object) -> str:
     return json.dumps(thaw(value), ensure_ascii=False)
 
 
+def visible_json(text: str) -> str:
+    """Return JSON text with what cannot be seen as escapes: it reads back as the same value."""
+    return "".join(map(_line_visible, text.splitlines(keepends=True)))
+
+
+def _line_visible(line: str) -> str:
+    bare = line.rstrip("\n")
+    if bare.isascii() and bare.isprintable():
+        return line
+    return "".join(char if char == "\n" or shown(char) == char else _escaped(char) for char in line)
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{int.from_bytes(units[at : at + 2]):04x}" for at in range(0, len(units), 2))
+
+
 def code_points(text: str) -> str:
     """Return the characters outside ASCII by code point and name, for look-alikes."""
     odd = dict.fromkeys(char for char in text if not char.isascii())
