@@ -66,12 +66,23 @@ def _apart(
     """Return what is asked with each name meaning one thing: an answer says by it what it is about (R-16).
 
     An item that is called like an open slot is asked for after it. Text whose approval is, is typed and not approved.
+    Items of one id are confirmed by one answer, so that they are shown as one.
     """
     names = {slot.name for slot in asked}
     apart = (
         msgspec.structs.replace(slot, shown=UNSET, confirm=None) if slot.confirm in names else slot for slot in asked
     )
-    return tuple(apart), tuple(item for item in items if item.id not in names)
+    found: dict[str, AskedItem] = {}
+    for item in items:
+        if item.id not in names:
+            found[item.id] = _joined(found[item.id], item) if item.id in found else item
+    return tuple(apart), tuple(found.values())
+
+
+def _joined(one: AskedItem, other: AskedItem) -> AskedItem:
+    told = dict.fromkeys(text for text in (one.description, other.description) if text)
+    shown = other.shown if one.shown is UNSET else one.shown
+    return AskedItem(one.id, "; ".join(told), one.note or other.note, shown)
 
 
 def _asked_slots(record: Record, gate: Gate, slots: Mapping[str, Slot]) -> tuple[AskedSlot, ...]:
@@ -120,9 +131,11 @@ def _asked_slot(slot: Slot, note: str | None, choices: tuple[object, ...], *, sp
 
 
 def _asked_items(record: Record, gate: Gate) -> tuple[AskedItem, ...]:
-    described = {item.id: item.description for item in record.user_checklist or ()}
+    described: dict[str, dict[str, None]] = {}
+    for listed in record.user_checklist or ():
+        described.setdefault(listed.id, {})[listed.description] = None
     open_items = [item for item in gate.unverified_checklist or () if item.route == "ask_user"]
-    items = [AskedItem(item.id, described.get(item.id, ""), item.note) for item in open_items]
+    items = [AskedItem(item.id, "; ".join(described.get(item.id, ())), item.note) for item in open_items]
     values = {state.name: state.value for state in record.states}
     call = {state.name: state.value for state in record.states if state.settled}
     call |= {claim.name: claim.value for claim in record.allowed_claims}

@@ -13,7 +13,8 @@ from preflight.codec import encode
 from preflight.core.lookup import NEEDS_CONFIRMATION
 from preflight.model.evidence import NotGrounded
 from preflight.model.json_value import confirmation_id
-from preflight.model.question import Question
+from preflight.model.question import AskedItem, Question
+from preflight.questions import _apart
 from preflight.results import Accepted
 from preflight.testing import FakeClock, MemoryStorage
 from tests.unit.gates import ABSENT, SCHEMA, TOOL, async_gate, gate, raiser, request, tool
@@ -52,6 +53,19 @@ def test_an_item_that_is_called_like_an_open_slot_is_asked_for_after_it() -> Non
     done = made.answer(again.question.question_id, {"urgent": True}, person="u1")
     assert isinstance(done, Executable)
     assert done.record.call_arguments == {"urgent": False}
+
+
+def test_items_of_one_id_are_shown_as_what_one_answer_confirms() -> None:
+    made = gate()
+    items = [{"id": "rent", "description": text} for text in ("the rent is due", "the flat is mine", "the rent is due")]
+    question = asked(made, claims=GIVEN | {"to": "bob", "amount": 500}, user_checklist=items)
+    assert [(item.id, item.description) for item in question.items] == [("rent", "the rent is due; the flat is mine")]
+    assert isinstance(made.answer(question.question_id, {"rent": True}, person="u1"), Executable)
+
+
+def test_of_items_of_one_id_a_shown_value_is_kept() -> None:
+    value, bare = AskedItem("x", "as shown", shown=5), AskedItem("x", "", "why")
+    assert _apart((), (value, bare)) == _apart((), (bare, value)) == ((), (AskedItem("x", "as shown", "why", 5),))
 
 
 def test_text_whose_approval_is_called_like_a_slot_is_typed() -> None:
