@@ -30,6 +30,7 @@ NUMBERS = [
     ("pay .500", 500, "0.5"), ("pay $.50", 50, "0.5"), ("pay 0x500", 500, None), ("pay 500 k", 500, "500000"),
     ("pay $500 K", 500, "500000"), ("pay 500 Mio", 500, "500000000"), ("pay 2 Mrd", 2, "2000000000"),
     ("manda 500 mil", 500, None), ("pay 12 345", 345, None), ("pay 1 500", 1, None), ("pay it at 0500", 500, None),
+    ("pay 500_ now", 500, None), ("pay 500_", 500, None), ("pay _500_ now", 500, None), ("pay 500_000", 500, None),
 ]  # fmt: skip
 
 
