@@ -19,6 +19,13 @@ def describe(fault: BaseException) -> str:
     return storable(text)
 
 
+def innermost(fault: BaseException) -> BaseException:
+    """Return the first fault of a group, which says what went wrong."""
+    while isinstance(fault, BaseExceptionGroup):
+        fault = fault.exceptions[0]
+    return fault
+
+
 def storable(text: str, longest: int = _LONGEST) -> str:
     """Return a foreign text cut to `longest` code points, with lone surrogates written as escapes."""
     return text[:longest].encode(errors="backslashreplace").decode()

@@ -5,7 +5,8 @@ Nothing is decided here: what a tool's call meets is read off the rules as the g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -27,6 +28,8 @@ ASKED_BY: Final[Mapping[Channel, str]] = {
     "terminal": "a terminal",
 }
 """The channels by which a proxy has a person answer."""
+
+TWICE: Final = "the server lists its name more than once, with different definitions"
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +106,30 @@ def _met(ruled: ToolRules, pin: Pin, *, listed: bool) -> tuple[Met, str]:
 def _enough(ruled: ToolRules) -> tuple[str, ...]:
     least = CHANNELS.index(ruled.channel)
     return tuple(said for channel, said in ASKED_BY.items() if CHANNELS.index(channel) >= least)
+
+
+def listed_twice(tools: Iterable[Mapping[str, object]]) -> frozenset[str]:
+    """Return the names under which a list has several definitions; the same one again is no second one."""
+    first: dict[object, Mapping[str, object]] = {}
+    twice = set()
+    for tool in tools:
+        name = tool.get("name")
+        if isinstance(name, str) and tool is not first.setdefault(name, tool) and not _same(tool, first[name]):
+            twice.add(name)
+    return frozenset(twice)
+
+
+def held_as_twice(standing: Standing) -> Standing:
+    """Return how a tool stands whose name has several definitions: no call of it goes, whatever the rules say."""
+    return msgspec.structs.replace(standing, gate="held", why=TWICE, enough=())
+
+
+def _same(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Whether two objects are written alike: `==` takes 1 for true, and leaves out the order."""
+    try:
+        return json.dumps(one) == json.dumps(other)
+    except (RecursionError, TypeError, ValueError):
+        return False
 
 
 def strays(rules: RuleSet, seen: Mapping[str, Sequence[str] | None], *, whole: bool) -> tuple[Stray, ...]:

@@ -12,7 +12,7 @@ import msgspec
 
 from preflight.cli.opening import RULES
 from preflight.clock import SystemClock
-from preflight.standing import Standing, standing_of, strays
+from preflight.standing import TWICE, Standing, held_as_twice, listed_twice, standing_of, strays
 
 if TYPE_CHECKING:
     from preflight.mcp.looking import Seen
@@ -83,7 +83,9 @@ def server_found(seen: Seen, rules: RuleSet | None, user: str) -> ServerFound:
     names = None if seen.tools is None else tuple(str(tool.get("name")) for tool in seen.tools)
     standings = None
     if rules is not None and seen.tools is not None:
-        standings = tuple(standing_of(rules, seen.name, tool, user) for tool in seen.tools)
+        twice = listed_twice(seen.tools)
+        found = (standing_of(rules, seen.name, tool, user) for tool in seen.tools)
+        standings = tuple(held_as_twice(each) if each.tool in twice else each for each in found)
     return ServerFound(
         name=seen.name, fault=seen.fault, era=seen.era, version=seen.version, calls_itself=seen.calls_itself,
         own_version=seen.own_version, tools=names, standings=standings,
@@ -98,6 +100,8 @@ def broken(
     yield from found.faults if found else ()
     yield from (server.fault for server in servers if server.fault)
     for server in servers:
+        for name in sorted({each.tool for each in server.standings or () if each.why == TWICE}):
+            yield f"`{server.name}` lists `{name}` more than once, with different definitions; have it name them apart"
         for each in server.standings or ():
             if each.pin == "changed":
                 what = f"`{server.name}` lists a `{each.tool}` that is not the one that was pinned"

@@ -57,6 +57,10 @@ def proxy(
     hide_forbidden: Annotated[
         bool, typer.Option("--hide-forbidden", help="Leave tools that the rules forbid out of the lists.")
     ] = False,
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", min=0, metavar="SECONDS", help="How long each of several servers is waited for."),
+    ] = 8,
     db: Db = None,
 ) -> None:
     """Stand in front of an MCP server and gate its tools.
@@ -96,6 +100,7 @@ def proxy(
             budget=hold,
             page_port=None if page < 0 else page,
             hide_forbidden=hide_forbidden,
+            patience=timeout,
         )
         assembled = Assembled(setting)
         if http is None:

@@ -15,6 +15,7 @@ import msgspec
 
 from preflight.errors import ConstructionError, InvalidInput
 from preflight.results import ToolCall
+from preflight.standing import listed_twice
 
 
 class ToolRemoved(InvalidInput):
@@ -107,6 +108,8 @@ class ServerFile:
         found = next((tool for tool in listed if tool.get("name") == name), None)
         if found is None:
             raise ToolRemoved(server, name)
+        if name in listed_twice(listed):
+            raise InvalidInput("tool", f"server `{server}` lists `{name}` more than once, with different definitions")
         return found  # type: ignore[no-any-return]  # a JSON object of the server's
 
     def call(self, call: ToolCall) -> object:

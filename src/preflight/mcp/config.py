@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from preflight.errors import InvalidInput
+from preflight.mcp.catalogue import check_name
 from preflight.mcp.process import started
 from preflight.mcp.sdk import Streams
 from preflight.mcp.upstream import Transport
@@ -57,14 +58,32 @@ def of_command(name: str, command: tuple[str, ...], environment: Mapping[str, st
 def of_file(path: Path, environment: Mapping[str, str] = os.environ) -> tuple[ServerConfig, ...]:
     """Read the servers of an `mcpServers` file; raises InvalidInput saying where it is wrong."""
     try:
-        given = json.loads(path.read_text(encoding="utf-8"))
+        given = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_distinct)
     except (OSError, ValueError) as fault:
         raise InvalidInput(str(path), f"cannot be read: {fault}", "name a JSON file with `mcpServers`") from None
     servers = given.get("mcpServers") if isinstance(given, dict) else None
     if not isinstance(servers, dict) or not servers:
         raise InvalidInput(str(path), "it declares no `mcpServers`", "map names to `{command, args, env}` or `{url}`")
+    for name in servers:
+        _check_name(f"{path}: mcpServers/{name}", name, alone=len(servers) == 1)
     shared = {key: environment[key] for key in _INHERITED if key in environment}
     return tuple(_server(f"{path}: mcpServers/{name}", name, entry, shared) for name, entry in servers.items())
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1)
+        message = f"`{twice}` stands twice in one object"
+        raise ValueError(message)
+    return found
+
+
+def _check_name(where: str, name: str, *, alone: bool) -> None:
+    if not name:
+        raise InvalidInput(where, "a server without a name", "name it as the rules do")
+    if not alone:
+        check_name(where, name)
 
 
 def _server(where: str, name: str, entry: object, shared: Mapping[str, str]) -> ServerConfig:

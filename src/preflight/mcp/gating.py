@@ -17,7 +17,7 @@ from preflight.hosts.words import join_of
 from preflight.mcp import texts
 from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
 from preflight.mcp.calls import CallIds, base_of, instruction_of
-from preflight.mcp.catalogue import Catalogue, Listed
+from preflight.mcp.catalogue import Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object, bare_params
 from preflight.mcp.parking import Exchange
 from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, NOT_BEGUN, TIMED_OUT, Inbound, MCPError
@@ -220,13 +220,19 @@ class Gating:
 
         An error of the server's goes through as it came, after it was recorded.
         """
+        # whoever waited for a turn is compared with the tool as it is after that (R-74)
+        async with self._turns.at(ready.decision.record):
+            return await self._executed(ready, exchange, progress)
+
+    async def _executed(self, ready: Ready, exchange: Exchange, progress: Progress | None) -> Object:
         listed, client = ready.proposed.listed, exchange.client
-        now = await self._catalogue.find(client, listed.server, listed.name, fresh=True)
-        if now is None:
-            return texts.failure(f"Nothing was called: `{listed.server.name}` lists no tool `{listed.name}` any more.")
+        now = await self._as_it_is(client, listed)
+        if not isinstance(now, Listed):
+            return now
         raised: list[MCPError] = []
 
         async def call(claimed: ToolCall) -> Object:
+            await self._catalogue.confirm(client, now)
             params = {**bare_params(client.params), "name": listed.name, "arguments": claimed.arguments}
             params["_meta"] = {**params.get("_meta", {}), **claimed.meta}
             try:
@@ -237,8 +243,7 @@ class Gating:
                     raise ProviderError(f"the server refused the call: {fault.message}") from fault
                 raise
 
-        async with self._turns.at(ready.decision.record):
-            execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
+        execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
         if isinstance(execution, Executed | Failed):
             self._calls.ended(ready.proposed.base, execution.record)
         if raised and raised[0].code not in (CLOSED, TIMED_OUT):
@@ -250,6 +255,15 @@ class Gating:
                 return texts.in_doubt(execution)
             case Executed() | Failed():
                 return texts.ran(execution, ready.proposed.arguments)
+
+    async def _as_it_is(self, client: Inbound, listed: Listed) -> Listed | Object:
+        """Return a tool as its server lists it when it is asked now, or what the client is told instead (R-74)."""
+        try:
+            now = await self._catalogue.find(client, listed.server, listed.name, within=0)
+        except Unclear as fault:
+            return texts.failure(f"Nothing was called: {fault}.")
+        gone = f"Nothing was called: `{listed.server.name}` lists no tool `{listed.name}` any more."
+        return now or texts.failure(gone)
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import Final
 import anyio
 import msgspec
 
-from preflight.errors import describe
+from preflight.errors import describe, innermost
 from preflight.logs import quiet_wire
 from preflight.mcp.catalogue import pages
 from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import Era, Object
 from preflight.mcp.parking import Exchange
 from preflight.mcp.sdk import METHOD_NOT_FOUND, MCPError
-from preflight.mcp.upstream import Greeting, Upstream, innermost, nobody
+from preflight.mcp.upstream import Greeting, Upstream, nobody
 
 _ERAS: Final[tuple[Era, ...]] = ("modern", "handshake")
 _UNREAD: Final = re.compile(r"\d+ validation errors? for .*", re.DOTALL)

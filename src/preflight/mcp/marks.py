@@ -5,18 +5,23 @@ A tool that is as it was accepted, and one that nobody pinned, pass as the serve
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from preflight.mcp.eras import Object
 from preflight.model.rules import ToolRules
 from preflight.rulebook import Rules, RuleSource
-from preflight.standing import fingerprint_of
+from preflight.standing import fingerprint_of, listed_twice
 
 HELD: Final = "preflight/held"
 """The key in a tool's `_meta` that says why its calls are held."""
 NOTE: Final = (
     "[preflight holds every call of this tool: its definition is not the one that was accepted. "
     "What follows is the server's new text, which nobody has accepted.]"
+)
+
+NAMED_TWICE: Final = (
+    "[preflight holds every call of this tool: the server lists its name more than once, with different definitions.]"
 )
 
 
@@ -30,30 +35,44 @@ class Marks:
         self._tenant = tenant
         self._hides = hide_forbidden
 
-    def on(self, server: str, tools: list[Object]) -> list[Object]:
-        """Return a server's tools as clients see them; those without a mark are the very objects given."""
+    def watches(self, server: str, name: str) -> bool:
+        """Whether it matters that a tool is still what it was: it is pinned, or its calls are gated."""
+        ruled = self._rules().for_tool(server, name, self._user, self._tenant)
+        return ruled.pin is not None or ruled.effect != "read"
+
+    def on(self, server: str, tools: list[Object], twice: Collection[str] = ()) -> list[Object]:
+        """Return a server's tools as clients see them; those without a mark are the very objects given.
+
+        Names that stand for several definitions are `twice`.
+        """
         rules = self._rules()
-        seen = [self._seen(rules, server, tool) for tool in tools]
+        seen = [self._seen(rules, server, tool, twice) for tool in tools]
         return [tool for tool in seen if tool is not None]
 
-    def on_page(self, server: str, result: Object) -> Object:
+    def on_page(self, server: str, result: Object, twice: Collection[str] = ()) -> Object:
         """Return the result of a `tools/list`: the very object given where nothing is marked or left out."""
         given = result.get("tools")
         if not isinstance(given, list):
             return result
         rules = self._rules()
+        twice = {*twice, *listed_twice(tool for tool in given if isinstance(tool, dict))}
         # what is no object is no tool, and the server's own affair
-        seen = [self._seen(rules, server, tool) if isinstance(tool, dict) else tool for tool in given]
+        seen = [self._seen(rules, server, tool, twice) if isinstance(tool, dict) else tool for tool in given]
         if all(one is other for one, other in zip(seen, given, strict=True)):
             return result
         left = [tool for tool, was in zip(seen, given, strict=True) if tool is not None or was is None]
         # what is marked by one user's rules is nothing that caches may share
         return {**result, "tools": left, **({"cacheScope": "private"} if "cacheScope" in result else {})}
 
-    def _seen(self, rules: Rules, server: str, tool: Object) -> Object | None:
-        """Return a tool, marked where it is held for its pin; None where it is to be left out."""
-        ruled = rules.for_tool(server, str(tool.get("name")), self._user, self._tenant)
-        return None if self._hides and ruled.forbidden else _marked(server, tool, ruled)
+    def _seen(self, rules: Rules, server: str, tool: Object, twice: Collection[str]) -> Object | None:
+        """Return a tool, marked where it is held for what it is; None where it is to be left out."""
+        name = tool.get("name")
+        ruled = rules.for_tool(server, str(name), self._user, self._tenant)
+        if self._hides and ruled.forbidden:
+            return None
+        if isinstance(name, str) and name in twice:
+            return _noted(tool, NAMED_TWICE, {"kind": "tool_ambiguous", "listed": fingerprint_of(server, tool)})
+        return _marked(server, tool, ruled)
 
 
 def _marked(server: str, declared: Object, rules: ToolRules) -> Object:
@@ -61,10 +80,13 @@ def _marked(server: str, declared: Object, rules: ToolRules) -> Object:
     listed = None if rules.pin is None else fingerprint_of(server, declared)
     if listed is None or listed == rules.pin:
         return declared
+    return _noted(declared, NOTE, {"kind": "tool_changed", "pinned": rules.pin, "listed": listed})
+
+
+def _noted(declared: Object, note: str, why: Object) -> Object:
     text, meta = declared.get("description"), declared.get("_meta")
-    why = {"kind": "tool_changed", "pinned": rules.pin, "listed": listed}
     return {
         **declared,
-        "description": f"{NOTE}\n\n{text}" if isinstance(text, str) and text else NOTE,
+        "description": f"{note}\n\n{text}" if isinstance(text, str) and text else note,
         "_meta": {**(meta if isinstance(meta, dict) else {}), HELD: why},
     }

@@ -11,7 +11,7 @@ import anyio
 
 from preflight.errors import InvalidInput, describe
 from preflight.mcp import eras, texts
-from preflight.mcp.catalogue import Catalogue, Listed
+from preflight.mcp.catalogue import RECENT, Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object
 from preflight.mcp.gating import Gating, Held, Ready
 from preflight.mcp.lists import KEYS, Lists
@@ -19,6 +19,7 @@ from preflight.mcp.marks import Marks
 from preflight.mcp.parking import Exchange, Parking
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import METHOD_NOT_FOUND, Front, Inbound, MCPError, types
+from preflight.mcp.together import PATIENCE, WHAT_TO_DO, Together, instructed, noted
 from preflight.mcp.upstream import Greeting, Progress, Upstream
 from preflight.render.visible import visible
 
@@ -33,12 +34,17 @@ _ASKS_A_PERSON: Final = "elicitation/create"
 class Proxy:
     """Clients in front, servers behind."""
 
-    def __init__(self, catalogue: Catalogue, marks: Marks, name: str = "preflight") -> None:
-        """Serve what is in `catalogue`, listed with `marks`; `gate` it before anything is served."""
+    def __init__(self, catalogue: Catalogue, marks: Marks, patience: float = PATIENCE, name: str = "preflight") -> None:
+        """Serve what is in `catalogue`, listed with `marks`; `gate` it before anything is served.
+
+        Each of several servers is waited for so long; see `Together`.
+        """
         self.front = Front(name, self._handle, self._greet, catalogue.schema_of)
         self.parking = Parking()
         self._catalogue = catalogue
-        self._lists = Lists(catalogue, marks)
+        self._marks = marks
+        self._together = Together(catalogue.servers, patience)
+        self._lists = Lists(catalogue, marks, self._together)
         self._gating: Gating
 
     def gate(self, gating: Gating) -> None:
@@ -50,6 +56,7 @@ class Proxy:
         """Keep the servers, and the calls that wait for their clients, while inside."""
         async with anyio.create_task_group() as tasks:
             self.parking.belongs_to(tasks)
+            self._together.belongs_to(tasks, self._late)
             for server in self._catalogue.servers:
                 server.belongs_to(tasks)
                 tasks.start_soon(server.prepare)
@@ -97,15 +104,33 @@ class Proxy:
 
     async def _greet(self, client: Inbound, base: Object) -> Object:
         """Introduce the servers as they introduce themselves."""
-        greetings = await self._greetings(client)
         if len(self._catalogue.servers) == 1:
-            return self._introduced(client, base, greetings[0])
-        capabilities: Object = {}
-        for greeting in greetings:
+            return self._introduced(client, base, await self._greeting(client))
+        greetings, left_out = await self._together.each(client, client.method, lambda server: server.greet(client))
+        # who is left out may come later, and says so by the list of tools
+        capabilities: Object = {"tools": {"listChanged": True}} if left_out else {}
+        for greeting in greetings.values():
             capabilities = _merged(capabilities, greeting.capabilities)
-        told = [str(greeting.instructions) for greeting in greetings if greeting.instructions]
-        together = Greeting("handshake", "", capabilities, base.get("serverInfo", {}), "\n\n".join(told) or None)
-        return self._introduced(client, base, together)
+        said = [str(greeting.instructions) for greeting in greetings.values() if greeting.instructions]
+        said += [instructed(left_out)] if left_out else []
+        together = Greeting("handshake", "", capabilities, base.get("serverInfo", {}), "\n\n".join(said) or None)
+        return noted(self._introduced(client, base, together), left_out)
+
+    async def _greeting(self, client: Inbound) -> Greeting:
+        """Greet the one server there is; raises MCPError as it came, with what to do about it."""
+        try:
+            return await self._catalogue.servers[0].greet(client)
+        except MCPError as fault:
+            _log.error("%s", visible(fault.message))
+            raise MCPError(fault.code, f"{fault.message}; {WHAT_TO_DO}", fault.data) from fault
+
+    async def _late(self, server: Upstream) -> None:
+        """Tell clients of a server that was greeted after it had been left out."""
+        _log.warning("`%s` is there now", server.name)
+        has = server.greeting.capabilities if server.greeting else {}
+        for kind in ("tools", "prompts", "resources"):
+            if kind in has:
+                await self.front.changed(f"notifications/{kind}/list_changed", {})
 
     def _introduced(self, client: Inbound, base: Object, greeting: Greeting) -> Object:
         modern = client.era == "modern"
@@ -124,30 +149,11 @@ class Proxy:
                 result["serverInfo"] = greeting.info
         return result
 
-    async def _greetings(self, client: Inbound) -> list[Greeting]:
-        greetings: dict[str, Greeting] = {}
-        faults: list[MCPError] = []
-
-        async def greet(server: Upstream) -> None:
-            try:
-                greetings[server.name] = await server.greet(client)
-            except MCPError as fault:
-                _log.error("%s", fault.message)
-                faults.append(fault)
-
-        async with anyio.create_task_group() as tasks:
-            for server in self._catalogue.servers:
-                tasks.start_soon(greet, server)
-        if not greetings:
-            raise faults[0]
-        return [greetings[server.name] for server in self._catalogue.servers if server.name in greetings]
-
     async def _handle(self, client: Inbound) -> Object | None:
         """Answer a request, or pass a notification on."""
         if client.id is None:
             if client.method not in _OWN:
-                for server in self._catalogue.servers:
-                    await server.notify(client.method, eras.bare_params(client.params))
+                await self._tell_servers(client)
             return None
         try:
             result = await self._answered(client)
@@ -159,6 +165,13 @@ class Proxy:
             _log.exception("`%s` failed", client.method)
             raise MCPError(types.INTERNAL_ERROR, f"unforeseen in the proxy: {describe(fault)}") from fault
         return eras.result_for(client.era, client.method, result)
+
+    async def _tell_servers(self, client: Inbound) -> None:
+        servers = self._catalogue.servers
+        if len(servers) == 1:
+            await servers[0].notify(client.method, eras.bare_params(client.params))
+        else:
+            await self._together.tell(lambda server: server.notify(client.method, eras.bare_params(client.params)))
 
     async def _answered(self, client: Inbound) -> Object:
         method, params = client.method, client.params
@@ -194,12 +207,17 @@ class Proxy:
         return self._catalogue.servers[0], params
 
     async def _log_level(self, client: Inbound) -> Object:
-        level = client.params.get("level")
-        for server in self._catalogue.servers:
-            if (await server.greet(client)).era == "modern":
-                server.log_level = level if isinstance(level, str) else None
-            elif "logging" in (server.greeting.capabilities if server.greeting else {}):
-                await server.request(client, client.method, eras.bare_params(client.params))
+        if len(self._catalogue.servers) == 1:
+            return await self._levelled(client, self._catalogue.servers[0])
+        await self._together.each(client, client.method, lambda server: self._levelled(client, server))
+        return {}
+
+    async def _levelled(self, client: Inbound, server: Upstream) -> Object:
+        level, greeting = client.params.get("level"), await server.greet(client)
+        if greeting.era == "modern":
+            server.log_level = level if isinstance(level, str) else None
+        elif "logging" in greeting.capabilities:
+            await server.request(client, client.method, eras.bare_params(client.params))
         return {}
 
     async def _subscribe(self, client: Inbound) -> Object:
@@ -217,6 +235,7 @@ class Proxy:
         server = listed.server
         if self._gating.effect(listed) == "read":
             sent = await self._gating.read(listed, arguments)
+            await self._as_found(client, listed)
             params = {**client.params, "name": listed.name}
             if sent is not arguments:
                 params["arguments"] = sent
@@ -241,11 +260,25 @@ class Proxy:
             what = InvalidInput("arguments", f"a `{type(arguments).__name__}`", "send an object")
             raise await self._gating.refused(client.params, what)
         server, own = self._catalogue.owner(name)
-        listed = await self._catalogue.find(client, server, own)
+        try:
+            # R-68: what is pinned was accepted as it is, and a read of it does without the question at its start
+            recent = RECENT if self._marks.watches(server.name, own) else None
+            listed = await self._catalogue.find(client, server, own, within=recent)
+        except Unclear as fault:
+            await self._gating.refused(client.params, InvalidInput("name", str(fault)))
+            raise Held(texts.failure(f"Held, nothing was called: {fault}.")) from fault
         if listed is None:
             what = InvalidInput("name", f"`{server.name}` lists no tool `{own}`", "`tools/list` names those there are")
             raise await self._gating.refused(client.params, what)
         return listed, name, arguments or {}
+
+    async def _as_found(self, client: Inbound, listed: Listed) -> None:
+        """Raise Held where a pinned tool changed while its read was decided (R-68)."""
+        if self._marks.watches(listed.server.name, listed.name):
+            try:
+                await self._catalogue.confirm(client, listed)
+            except Unclear as fault:
+                raise Held(texts.failure(f"Held, nothing was called: {fault}.")) from fault
 
     async def _passed(self, client: Inbound, server: Upstream, params: Object) -> Object:
         """Pass a request on, and its server's questions back, in whatever eras the two are."""
@@ -329,7 +362,7 @@ def _merged(first: Object, second: Object) -> Object:
     for name, value in second.items():
         known = merged.get(name)
         if isinstance(known, dict) and isinstance(value, dict):
-            merged[name] = dict(known) | value
+            merged[name] = known | {key: each for key, each in value.items() if each or key not in known}
         else:
             merged[name] = value
     return merged

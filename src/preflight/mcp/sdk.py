@@ -267,7 +267,7 @@ class _Line:
                 method, params, channel.request_id, "modern", MODERN_VERSION, modern_client(params), channel
             )
             greets = method == "server/discover"
-            return await self._front.greeted(inbound) if greets else await self._front.answered(inbound)
+            return await self._greeted(inbound) if greets else await self._front.answered(inbound)
         return await self._handshake(
             Inbound(method, params, channel.request_id, "handshake", self._version, self.client, channel)
         )
@@ -275,12 +275,20 @@ class _Line:
     async def _handshake(self, inbound: Inbound) -> Object:
         if inbound.method == "initialize":
             introduce(self.client, inbound.params)
-            result = await self._front.greeted(inbound)
+            result = await self._greeted(inbound)
             self._version, self._accepted = inbound.version, True
             return result
         if not self._accepted and inbound.method != "ping":
             raise MCPError(INVALID_REQUEST, "the connection is not initialized")
         return await self._front.answered(inbound)
+
+    async def _greeted(self, inbound: Inbound) -> Object:
+        """Return the greeting; where it failed, the client may try the other era, and is told the same of it there."""
+        try:
+            return await self._front.greeted(inbound)
+        except MCPError:
+            self._era = "handshake" if self._accepted else None
+            raise
 
     async def notified(self, channel: Any, method: str, given: Mapping[str, Any] | None) -> None:
         """Take a notification; before the greeting none counts."""

@@ -28,6 +28,7 @@ from preflight.mcp.nopage import NoPage
 from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
 from preflight.mcp.standard import standard_streams
+from preflight.mcp.together import PATIENCE
 from preflight.mcp.upstream import Upstream, nobody
 from preflight.model.instruction import Segment
 from preflight.ports import Storage, Words
@@ -50,7 +51,8 @@ class Setting:
     """What a proxy is made of.
 
     `budget` is how many seconds a call waits for a person. `page_port` is that of the pages for the person: 0 takes one
-    that is free, None serves none. `hide_forbidden` leaves tools that the rules forbid out of the lists.
+    that is free, None serves none. `hide_forbidden` leaves tools that the rules forbid out of the lists. `patience` is
+    how many seconds each of several servers has to be greeted, and to list what it has.
     """
 
     servers: Sequence[ServerConfig]
@@ -62,6 +64,7 @@ class Setting:
     page_port: int | None = 0
     store_instruction: bool = True
     hide_forbidden: bool = False
+    patience: float = PATIENCE
 
 
 class Reads:
@@ -107,7 +110,7 @@ class Assembled:
         if who.unattended and not port:  # whoever comes to answer finds neither this process nor a port it took
             port = None
         marks = Marks(rules, who.user, who.tenant, hide_forbidden=setting.hide_forbidden)
-        self.proxy = reporter.to = Proxy(catalogue, marks)
+        self.proxy = reporter.to = Proxy(catalogue, marks, setting.patience)
         self.page = NoPage() if port is None else ServedConsole(self.gate, Whose(who.user, who.tenant), port)
         asking = Asking(self.gate, self.page, who.user)
         self.proxy.gate(Gating(self.gate, reads, rules, setting.words, who, catalogue, asking, setting.budget))

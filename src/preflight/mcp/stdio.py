@@ -16,6 +16,7 @@ from typing import Any, Self, TextIO, cast
 from preflight.errors import InvalidInput, ProviderError
 from preflight.logs import quiet_wire
 from preflight.results import ToolCall
+from preflight.standing import listed_twice
 
 try:
     import mcp_types as types
@@ -83,8 +84,11 @@ class StdioServer:
         raise InvalidInput("server", f"its tool list does not end after {_PAGES} pages")
 
     def tool(self, name: str) -> dict[str, Any]:
-        """Return one tool as the server lists it now; raises InvalidInput when it lists none of that name."""
-        for tool in self.tools():
+        """Return one tool as the server lists it now; raises InvalidInput for none of that name, or several."""
+        tools = self.tools()
+        if name in listed_twice(tools):
+            raise InvalidInput("server", f"it lists `{name}` more than once, with different definitions")
+        for tool in tools:
             if tool.get("name") == name:
                 return tool
         raise InvalidInput("server", f"it lists no tool `{name}`")

@@ -95,7 +95,12 @@ def in_doubt(execution: InDoubt) -> Object:
 
 
 def ran(execution: Executed | Failed, proposed: Mapping[str, object]) -> Object:
-    """Return the server's result, and tell what of the proposed arguments was not sent as proposed."""
+    """Return the server's result, and tell what of the proposed arguments was not sent as proposed.
+
+    Without a result the call was started and never sent, for the reason that it failed with.
+    """
+    if isinstance(execution, Failed) and execution.result is None:
+        return _result(f"Nothing was called: {visible(execution.error.partition(': ')[2])}.", execution.record)
     given = execution.shown
     result: Object = dict(given) if isinstance(given, Mapping) else {}
     meta = result.get("_meta")

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from preflight.errors import describe
+from preflight.errors import describe, innermost
 from preflight.mcp import eras
 from preflight.mcp.deliveries import Deliveries
 from preflight.mcp.eras import Era, Object
@@ -112,8 +112,8 @@ class Upstream:
         The first client's era is tried first, so that least has to be translated; what that client can do
         is what the server is told.
         """
-        if self.greeting is not None and self._peer is not None and not self._peer.gone:
-            return self.greeting
+        if (there := self.there) is not None:
+            return there
         async with self._lock:
             if self._peer is not None and self._peer.gone:
                 self._stop()
@@ -129,6 +129,11 @@ class Upstream:
                 if self.greeting.era == "modern":
                     self._listen(self.greeting)
             return self.greeting
+
+    @property
+    def there(self) -> Greeting | None:
+        """The greeting of the connection that is open now; another connection may lead to another server."""
+        return None if self._peer is None or self._peer.gone else self.greeting
 
     async def subscribe(self, uri: str, *, wanted: bool) -> None:
         """Ask a modern server to tell when a resource changes, or no more."""
@@ -388,10 +393,3 @@ def _info(client: Inbound) -> Object:
 
 def _object(value: object) -> Object:
     return value if isinstance(value, dict) else {}
-
-
-def innermost(fault: BaseException) -> BaseException:
-    """Return the first fault of a group, which says what went wrong."""
-    while isinstance(fault, BaseExceptionGroup):
-        fault = fault.exceptions[0]
-    return fault
