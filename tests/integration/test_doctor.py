@@ -223,6 +223,21 @@ def test_nothing_that_a_server_sends_reaches_a_terminal_as_it_came(
     assert all(char == "\n" or char.isprintable() for char in ran.out)
 
 
+def test_a_name_with_two_definitions_is_held_and_told(doctor: Doctor) -> None:
+    #
+    one, other = ({"name": "a", "description": text, "inputSchema": {}} for text in ("reads", "reads more"))
+    tools = {"result": {"tools": [one, {"name": "b", "inputSchema": {}}, other]}}
+    command = [sys.executable, str(HERE / "stubborn.py"), "--list", json.dumps(tools)]
+    rules = doctor.ruled(old={"a": {"effect": "read"}, "b": {"effect": "read"}})
+    ran = doctor("--name", "old", "--rules", rules, "--json", "--", *command)
+    assert ran.code == 1
+    why = "the server lists its name more than once, with different definitions"
+    assert standings(ran.json["servers"][0]) == {"a": ("held", why), "b": ("passes", "it reads")}
+    assert ran.json["broken"] == [
+        "`old` lists `a` more than once, with different definitions; have it name them apart"
+    ]  # fmt: skip
+
+
 def test_rules_about_what_is_not_there_name_what_is_nearest(doctor: Doctor, tmp_path: Path) -> None:
     transfer: dict[str, Any] = {"fields": {"amuont": {"role": "quantity"}}, "conditions": [
         {"id": "enough", "expression": "measured.account.balance > 0"}]}  # fmt: skip

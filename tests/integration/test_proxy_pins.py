@@ -14,14 +14,17 @@ from typing import Any
 import anyio
 import pytest
 
+from preflight.deferral.connections import ServerFile
+from preflight.errors import InvalidInput
 from preflight.hosts.store import Said, Session, Store
 from preflight.mcp import catalogue
 from preflight.mcp.catalogue import RECENT, Catalogue, Unclear
 from preflight.mcp.config import of_command
 from preflight.mcp.marks import HELD, NAMED_TWICE
 from preflight.mcp.sdk import MCPError
+from preflight.mcp.stdio import StdioServer
 from preflight.mcp.upstream import Upstream, nobody
-from preflight.standing import fingerprint_of
+from preflight.standing import fingerprint_of, listed_twice
 from tests.integration.test_proxy_asks import records, states
 from tests.integration.wire import Message, Wire, connected, logged, proxy, said
 
@@ -289,3 +292,46 @@ async def test_the_same_definition_again_is_no_second_one(tmp_path: Path) -> Non
     server = Server(tmp_path, LOOK, WRITE, LOOK)
     async with server.proxied("--page", "2", look=pinned(LOOK, effect="read")) as wire:
         assert said(await wire.call("look", HELLO)) == "tools did look"
+
+
+MEASURED = {"seen": {"mcp": {"server": "shifty", "tool": "look"}, "type": "string"}}
+SEEN = {"id": "seen", "expression": 'measured.seen == "tools did look"', "message": "nothing was seen"}
+
+
+@pytest.mark.parametrize(("listed", "ran"), [([LOOK], True), ([EVIL], False), ([LOOK, EVIL], False)])
+async def test_a_measure_reads_only_what_was_accepted(tmp_path: Path, listed: list[Message], ran: bool) -> None:
+    #
+    server = Server(tmp_path, *listed, WRITE)
+    measuring = {**GATED, "measures": MEASURED, "conditions": [SEEN]}
+    async with server.proxied(look=pinned(LOOK, effect="read"), write=measuring) as wire:
+        response = await wire.call("write", HELLO)
+    assert (said(response) == "tools did write") is ran
+    assert [call["name"] for call in server.asked("tools/call")] == (["look", "write"] if ran else [])
+
+
+def test_a_worker_and_a_command_call_no_tool_of_which_there_are_two(tmp_path: Path) -> None:
+    server = Server(tmp_path, LOOK, EVIL, WRITE)
+    command, *arguments = server.command()
+    path = tmp_path / "servers.json"
+    path.write_text(json.dumps({"mcpServers": {"shifty": {"command": command, "args": arguments}}}), encoding="utf-8")
+    with ServerFile(path) as servers, StdioServer([command, *arguments]) as alone:
+        assert servers.tool("shifty", "write") == alone.tool("write") == WRITE
+        with pytest.raises(InvalidInput, match="server `shifty` lists `look` more than once"):
+            servers.tool("shifty", "look")
+        with pytest.raises(InvalidInput, match="it lists `look` more than once"):
+            alone.tool("look")
+
+
+ALIKE: dict[str, tuple[list[Any], list[str]]] = {
+    "the same again": ([LOOK, {**LOOK}, WRITE], []),
+    "other text": ([LOOK, EVIL, WRITE], ["look"]),
+    "true for 1": ([{**LOOK, "x": 1}, {**LOOK, "x": True}], ["look"]),
+    "another order": ([LOOK, dict(reversed(LOOK.items()))], ["look"]),
+    "no names": ([{"name": 5}, {"name": 5, "a": 1}, {}], []),
+    "too deep to be compared": ([LOOK, {**LOOK, "x": json.loads("[" * 900 + "]" * 900)}] * 2, ["look"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("listed", "twice"), ALIKE.values(), ids=ALIKE)
+def test_which_names_have_several_definitions(listed: list[Any], twice: list[str]) -> None:
+    assert sorted(listed_twice(listed)) == twice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,8 +14,9 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp import Client, StdioServerParameters
 
-from preflight.errors import InvalidInput
+from preflight.errors import InvalidInput, innermost
 from preflight.mcp.catalogue import Catalogue
 from preflight.mcp.config import of_file
 from preflight.mcp.together import LEFT_OUT
@@ -241,3 +243,12 @@ async def test_a_resource_of_several_servers_is_read_from_none(tmp_path: Path) -
             assert [await read(wire, f"mem://{name}") for name in servers] == list(servers)
             assert "is one of `one`, `two`" in await read(wire, "mem://of/both")
             assert await read(wire, "mem://nobody") == "no server lists the resource `mem://nobody`"
+
+
+async def test_the_packages_own_client_is_told_why_a_server_cannot_start(tmp_path: Path) -> None:
+    command, *arguments = proxy(tmp_path / "r.db", rules(tmp_path, "bad"), NOWHERE, name="bad")
+    server = StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
+    with anyio.fail_after(30), pytest.raises(ExceptionGroup) as caught:
+        async with Client(server):
+            pass
+    assert "the server `bad` cannot be reached: CannotStart: `/nowhere/at/all`" in str(innermost(caught.value))

@@ -10,6 +10,7 @@ from typing import Final
 
 from preflight.mcp.eras import Object
 from preflight.model.rules import ToolRules
+from preflight.model.tool import Tool
 from preflight.rulebook import Rules, RuleSource
 from preflight.standing import fingerprint_of, listed_twice
 
@@ -39,6 +40,10 @@ class Marks:
         """Whether it matters that a tool is still what it was: it is pinned, or its calls are gated."""
         ruled = self._rules().for_tool(server, name, self._user, self._tenant)
         return ruled.pin is not None or ruled.effect != "read"
+
+    def differs(self, server: str, tool: Tool) -> bool:
+        """Whether a tool is pinned and not the pinned one."""
+        return self._rules().for_tool(server, tool.name, self._user, self._tenant).pin not in (None, tool.fingerprint)
 
     def on(self, server: str, tools: list[Object], twice: Collection[str] = ()) -> list[Object]:
         """Return a server's tools as clients see them; those without a mark are the very objects given.

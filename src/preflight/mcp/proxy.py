@@ -9,7 +9,7 @@ from typing import Final
 
 import anyio
 
-from preflight.errors import InvalidInput, describe
+from preflight.errors import HookError, InvalidInput, describe
 from preflight.mcp import eras, texts
 from preflight.mcp.catalogue import RECENT, Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object
@@ -20,7 +20,7 @@ from preflight.mcp.parking import Exchange, Parking
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import METHOD_NOT_FOUND, Front, Inbound, MCPError, types
 from preflight.mcp.together import PATIENCE, WHAT_TO_DO, Together, instructed, noted
-from preflight.mcp.upstream import Greeting, Progress, Upstream
+from preflight.mcp.upstream import Greeting, Progress, Upstream, nobody
 from preflight.render.visible import visible
 
 _log = logging.getLogger("preflight.mcp")
@@ -99,6 +99,14 @@ class Proxy:
             await server.exchanges[-1].client.notify(method, params)
         else:
             await self.front.send(method, params)
+
+    async def vouch(self, server: Upstream, name: str) -> None:
+        """Raise where a tool that a measure reads is not the one that was accepted, or stands for several (R-68)."""
+        recent = RECENT if self._marks.watches(server.name, name) else None
+        found = await self._catalogue.find(nobody("handshake"), server, name, within=recent)
+        if found is not None and self._marks.differs(server.name, found.tool):
+            message = f"`{server.name}` lists a `{visible(name)}` that is not the one that was accepted"
+            raise HookError(message)
 
     # what clients say
 

@@ -34,6 +34,8 @@ from preflight.model.instruction import Segment
 from preflight.ports import Storage, Words
 from preflight.rulebook import RulesGiven, rules_source
 
+Vouch = Callable[[Upstream, str], Awaitable[None]]
+"""Raises where a server's tool is not known to be the one that was accepted."""
 _READ_SECONDS: Final = 30.0
 _log = logging.getLogger("preflight.mcp")
 
@@ -74,11 +76,13 @@ class Reads:
         """Reach nothing before `bind`."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._servers: Mapping[str, Upstream] = {}
+        self._vouch: Vouch
 
-    def bind(self, servers: Mapping[str, Upstream]) -> None:
-        """Read from these servers, on the loop that is running."""
+    def bind(self, servers: Mapping[str, Upstream], vouch: Vouch) -> None:
+        """Read from these servers, on the loop that is running, with tools that `vouch` does not raise for."""
         self._loop = asyncio.get_running_loop()
         self._servers = servers
+        self._vouch = vouch
 
     def __call__(self, server: str, tool: str, arguments: dict[str, object]) -> object:
         """Call a read tool; raises HookError when the server is not behind this proxy."""
@@ -86,9 +90,11 @@ class Reads:
         if found is None or self._loop is None:
             message = f"a measure reads the server `{server}`, which is not behind this proxy"
             raise HookError(message)
-        params: Object = {"name": tool, "arguments": arguments}
-        reading = asyncio.run_coroutine_threadsafe(found.request(nobody("handshake"), "tools/call", params), self._loop)
-        return reading.result(_READ_SECONDS)
+        return asyncio.run_coroutine_threadsafe(self._read(found, tool, arguments), self._loop).result(_READ_SECONDS)
+
+    async def _read(self, server: Upstream, tool: str, arguments: dict[str, object]) -> object:
+        await self._vouch(server, tool)
+        return await server.request(nobody("handshake"), "tools/call", {"name": tool, "arguments": arguments})
 
 
 class Assembled:
@@ -131,7 +137,7 @@ class Assembled:
 
     @asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
-        self.reads.bind(self.servers)
+        self.reads.bind(self.servers, self.proxy.vouch)
         async with anyio.create_task_group() as tasks, self.proxy.running():
             if isinstance(self.page, ServedConsole):
                 tasks.start_soon(self.page.serve)
