@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing
@@ -300,6 +301,41 @@ async def test_a_refusal_of_the_server_is_returned_and_recorded(tmp_path: Path, 
         result = await gated.call_tool("transfer", {**RENT, "amount": 9_000_000})
     assert result.is_error
     assert states(gate)[-1] == "failed"
+
+
+SHIFTY = Path(__file__).resolve().parent / "upstreams" / "shifty.py"
+LOOK = {"name": "look", "description": "Looks.", "inputSchema": {"type": "object"}}
+
+
+@asynccontextmanager
+async def shifty(folder: Path, gate: AsyncPreflight, *options: str, tools: list[Any]) -> AsyncIterator[GatedSession]:
+    (folder / "tools.json").write_text(json.dumps(tools), encoding="utf-8")
+    arguments = [str(SHIFTY), str(folder / "tools.json"), *options]
+    server = Client(StdioServerParameters(command=sys.executable, args=arguments))
+    with anyio.fail_after(SECONDS):
+        async with GatedSession(server, gate, user_id="minji", server="shifty", words=[]) as gated:
+            yield gated
+
+
+@pytest.mark.parametrize("page", ["0", "1"])
+async def test_a_tool_of_which_there_are_two_is_never_called(tmp_path: Path, page: str) -> None:
+    #
+    rules = {("shifty", "look"): ToolRules(effect="read")}
+    with closing(create_async_preflight(storage=tmp_path / "records.db", rules=rules)) as gate:
+        async with shifty(tmp_path, gate, "--page", page, tools=[LOOK, {**LOOK, "description": "No."}]) as gated:
+            with pytest.raises(Stopped, match="the server lists `look` more than once") as stopped:
+                await gated.call_tool("look")
+        assert stopped.value.code == "tool_ambiguous"
+        async with shifty(tmp_path, gate, "--page", page, tools=[LOOK, LOOK]) as gated:
+            assert not (await gated.call_tool("look")).is_error
+
+
+@pytest.mark.parametrize(("how", "pages"), [("endless", 1_000), ("loop", 1)])
+async def test_a_list_without_an_end_calls_nothing(tmp_path: Path, gate: AsyncPreflight, how: str, pages: int) -> None:
+    async with shifty(tmp_path, gate, "--how", how, tools=[LOOK]) as gated:
+        with pytest.raises(Stopped, match=f"does not end after {pages} pages") as stopped:
+            await gated.call_tool("look")
+    assert stopped.value.code == "list_endless"
 
 
 async def test_an_unknown_tool_is_never_called(tmp_path: Path, gate: AsyncPreflight) -> None:

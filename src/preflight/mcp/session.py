@@ -31,6 +31,7 @@ from preflight.model.request import Scope
 from preflight.model.tool import Tool
 from preflight.ports import Words
 from preflight.results import Accepted, Asking, Checked, Deferred, Executable, Refused, ToolCall
+from preflight.standing import listed_twice
 
 try:
     import anyio
@@ -195,8 +196,8 @@ class GatedSession:
             if not isinstance(checked, Executable):
                 raise _not_called(checked)
             send = partial(self._send, read_timeout_seconds, progress_callback, dict(meta or {}))
-            async with self._turns.at(checked.record):
-                raw = await self._executed(checked, tool, send)
+            async with self._turns.at(checked.record) as late:  # R-74: it may have changed meanwhile
+                raw = await self._executed(checked, await self._tool(name) if late else tool, send)
         result = types.CallToolResult.model_validate(raw, by_name=False)
         told = changes(given, checked.record)
         result.meta = {**(result.meta or {}), DECISION: checked.decision_id, **({CHANGED: told} if told else {})}
@@ -278,19 +279,33 @@ class GatedSession:
 
     async def _tool(self, name: str) -> Tool:
         """Return the tool as the server lists it now, with all that it says (R-68)."""
-        cursor: str | None = None
-        for _ in range(_PAGES):
-            params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
+        found = await self._listed(name)
+        if not found:
+            raise Stopped("unknown_tool", f"the server lists no tool `{name}`", None)
+        if listed_twice(listed for listed, _ in found):
+            what = f"the server lists `{name}` more than once, with different definitions; have it name them apart"
+            raise Stopped("tool_ambiguous", what, None)
+        listed, params = found[0]
+        if '"x-mcp-header"' in json.dumps(listed):
+            await self._inner.list_tools(params=params)  # the session then sends its headers
+        return Tool.from_mcp(listed, server=self._server)
+
+    async def _listed(self, name: str) -> list[tuple[Mapping[str, object], Any]]:
+        """Return every definition that the server lists under a name, with what its page was asked for."""
+        found: list[tuple[Mapping[str, object], Any]] = []
+        cursors: list[str] = []
+        while len(cursors) < _PAGES:
+            params = types.PaginatedRequestParams(cursor=cursors[-1]) if cursors else None
             page = await self._inner.send_request(types.ListToolsRequest(params=params), _OBJECT)
-            for listed in page.get("tools", ()):
-                if isinstance(listed, dict) and listed.get("name") == name:
-                    if '"x-mcp-header"' in json.dumps(listed):
-                        await self._inner.list_tools(params=params)  # the session then sends its headers
-                    return Tool.from_mcp(listed, server=self._server)
+            tools = [listed for listed in page.get("tools", ()) if isinstance(listed, dict)]
+            found += [(listed, params) for listed in tools if listed.get("name") == name]
             cursor = page.get("nextCursor")
             if not isinstance(cursor, str) or not cursor:
+                return found
+            if cursor in cursors:
                 break
-        raise Stopped("unknown_tool", f"the server lists no tool `{name}`", None)
+            cursors.append(cursor)
+        raise Stopped("list_endless", f"the server's list of tools does not end after {len(cursors)} pages", None)
 
     # the call
 
