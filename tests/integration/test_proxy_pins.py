@@ -26,7 +26,7 @@ from preflight.mcp.stdio import StdioServer
 from preflight.mcp.upstream import Upstream, nobody
 from preflight.standing import fingerprint_of, listed_twice
 from tests.integration.test_proxy_asks import records, states
-from tests.integration.wire import Message, Wire, connected, logged, proxy, said
+from tests.integration.wire import Answer, Message, Wire, connected, logged, nothing, proxy, said
 
 SHIFTY = Path(__file__).resolve().parent / "upstreams" / "shifty.py"
 SESSION = "the session of the test"
@@ -71,7 +71,14 @@ class Server:
         return [sys.executable, str(SHIFTY), *given]
 
     @asynccontextmanager
-    async def proxied(self, *options: str, era: str = "handshake", **tools: Message) -> AsyncIterator[Wire]:
+    async def proxied(
+        self,
+        *options: str,
+        era: str = "handshake",
+        able: Message | None = None,
+        answer: Answer = nothing,
+        **tools: Message,
+    ) -> AsyncIterator[Wire]:
         rules = self.folder / "rules.json"
         rules.write_text(json.dumps({"version": 1, "servers": {"shifty": {"tools": tools}}}), encoding="utf-8")
         store = Store(str(self.folder / "words.db"))
@@ -79,7 +86,7 @@ class Server:
         store.close()
         environment = {"PREFLIGHT_WORDS": str(self.folder / "words.db"), "CLAUDE_CODE_SESSION_ID": SESSION}
         command = proxy(self.folder / "records.db", rules, self.command(*options), "--page", "-1", name="shifty")
-        async with connected(command, era=era, environment=environment) as wire:
+        async with connected(command, era=era, able=able, answer=answer, environment=environment) as wire:
             yield wire
 
 
@@ -172,6 +179,20 @@ async def test_a_server_that_changes_while_it_is_asked_is_not_called(tmp_path: P
         for _ in range(3):
             assert (await wire.call(name, HELLO))["result"]["isError"] is True
     assert server.asked("tools/call") == []
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+@pytest.mark.parametrize("effect", ["read", "reversible"])
+async def test_a_server_that_waits_for_an_answer_is_not_asked_for_its_tools_first(
+    tmp_path: Path, era: str, effect: str
+) -> None:
+    ask = {**DIE, "name": "ask"}
+    rules = {**GATED, "fields": {}, "intents": ["write"], "effect": effect, **pinned(ask)}
+    blue = {"action": "accept", "content": {"colour": "blue"}}
+    able = {"elicitation": {"form": {}}}
+    async with Server(tmp_path, ask).proxied(era=era, able=able, answer=lambda *_: blue, ask=rules) as wire:
+        with anyio.fail_after(20):  # a list is waited for longer than that
+            assert json.loads(said(await wire.call("ask"))) == blue
 
 
 @asynccontextmanager

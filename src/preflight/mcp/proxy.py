@@ -239,6 +239,9 @@ class Proxy:
     # calls
 
     async def _call(self, client: Inbound) -> Object:
+        # a call that is under way was decided; its server, which waits for an answer, may not list anything meanwhile
+        if (held := self._held(client)) is not None:
+            return self._surfaced(client, *await self.parking.resume(client, held))
         listed, public, arguments = await self._proposed(client)
         server = listed.server
         if self._gating.effect(listed) == "read":
@@ -248,8 +251,6 @@ class Proxy:
             if sent is not arguments:
                 params["arguments"] = sent
             return await self._passed(client, server, params)
-        if (held := self._held(client)) is not None:
-            return self._surfaced(client, *await self.parking.resume(client, held))
         ready = await self._gating.decide(client, listed, public, arguments)
         if not isinstance(ready, Ready):
             return ready

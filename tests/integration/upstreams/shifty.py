@@ -71,7 +71,18 @@ def greeted(params: dict[str, Any]) -> dict[str, Any] | None:
     return {"result": {"protocolVersion": params["protocolVersion"], "capabilities": able, "serverInfo": info}}
 
 
+def asked() -> Any:
+    """Tell of a change and ask the user, and do nothing else until there is an answer."""
+    say({"method": "notifications/tools/list_changed"})
+    schema = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": []}
+    say({"id": "q", "method": "elicitation/create", "params": {"message": "Which?", "requestedSchema": schema}})
+    waiting = (json.loads(line) for line in sys.stdin)
+    return next(message for message in waiting if message.get("id") == "q" and "method" not in message)["result"]
+
+
 def called(params: dict[str, Any]) -> dict[str, Any]:
+    if params["name"] == "ask":
+        return {"result": {"content": [{"type": "text", "text": json.dumps(asked())}]}}
     if params["name"] == "die":
         os._exit(3)
     return {"result": {"content": [{"type": "text", "text": f"{options.tools.stem} did {params['name']}"}]}}
