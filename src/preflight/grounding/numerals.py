@@ -325,6 +325,5 @@ def _free_right(text: str, end: int) -> str | None:
     if after in ".,:/":
         following = text[end + 1 : end + 2]
         return "" if not following.isalnum() or (after == "," and not following.isdigit()) else None
-    if after == "_":
-        return None  # it joins, as a letter does
-    return None if after in "@\\" and text[end + 1 : end + 2].isalnum() else ""
+    # an underscore joins, as a letter does
+    return None if after == "_" or (after in "@\\" and text[end + 1 : end + 2].isalnum()) else ""
