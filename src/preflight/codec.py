@@ -19,6 +19,8 @@ T = TypeVar("T")
 def _plain(value: object) -> object:
     if type(value) is MappingProxyType:
         return dict(value)
+    if isinstance(value, float):
+        return float(value)  # of a type of its own, the number alone
     message = f"a `{type(value).__name__}` cannot be stored"
     raise NotImplementedError(message)
 

@@ -41,6 +41,12 @@ CARRIED: Final = ("inputResponses", "requestState")
 """What a modern client comes back with: answers, and what the server had it carry."""
 
 
+def meta_fault(params: object) -> str | None:
+    """Return what is wrong with a message's `_meta`, or None: whatever reads it takes it for an object."""
+    meta = params.get("_meta") if isinstance(params, Mapping) else None
+    return None if meta is None or isinstance(meta, Mapping) else "`_meta` is not an object; send an object or none"
+
+
 def bare_params(params: Mapping[str, Any] | None) -> Object:
     """Return a request's parameters without the envelope of the connection it came over, and what else is hop by hop.
 

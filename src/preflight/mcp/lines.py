@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import re
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final, Self
 
 import anyio
+from pydantic import BaseModel, ValidationError
 
+from preflight.mcp import jsontext
 from preflight.mcp.sdk import SessionMessage, types
+from preflight.mcp.unread import Heading, heading_of, heading_of_ends
 
 LONGEST_LINE: Final = 96 * 1024 * 1024
 """Bytes of one message at the most: 50 MB of text still fit where much of it is escaped."""
@@ -17,18 +20,16 @@ GONE: Final = (
 )  # fmt: skip
 """What reading from or writing to the other end raises when it went away."""
 _HEAD: Final = 4_096
-_ID = re.compile(rb'"id"\s*:\s*([0-9]{1,18}|"[^"\\]{1,200}")')
+_log = logging.getLogger("preflight.mcp")
 
 
 class Oversized:
-    """A line that was longer than allowed; `id` is that of the request it answers, where it can be read."""
+    """A line that was longer than allowed; `heading` is what can be told of it."""
 
     def __init__(self, head: bytes, tail: bytes, longest: int) -> None:
-        """Look for the id at either end: that is where servers write it."""
-        found = _ID.search(head) or _ID.search(tail)
-        text = found[1].decode() if found else ""
-        self.id: int | str | None = None if not text else text.strip('"') if text.startswith('"') else int(text)
-        self.why = f"more than {longest} bytes and was dropped"
+        """Look for the id at either end."""
+        self.heading = heading_of_ends(head, tail)
+        self.why = f"it has more than {longest} bytes and was dropped"
 
 
 class Lines:
@@ -64,9 +65,53 @@ class Lines:
         return line if head is None else Oversized(head, line, self._longest)
 
 
-def message_of(line: bytes) -> SessionMessage:
-    """Read a line; raises ValueError for what is no JSON-RPC message."""
-    return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+class Unreadable(ValueError):
+    """A line that is no message. `parsed` says that it is JSON all the same."""
+
+    def __init__(self, why: str, heading: Heading, *, parsed: bool = False) -> None:
+        """Keep what can be told of it."""
+        self.why = why
+        self.heading = heading
+        self.parsed = parsed
+        super().__init__(why)
+
+
+def message_of(line: bytes | Oversized) -> SessionMessage:
+    """Read a line; raises Unreadable for what is no JSON-RPC message."""
+    if isinstance(line, Oversized):
+        raise Unreadable(line.why, line.heading)
+    try:
+        value = jsontext.read(line)
+    except ValueError as fault:
+        raise Unreadable(str(fault), heading_of(line)) from None
+    try:
+        message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError:
+        raise Unreadable("it is no JSON-RPC 2.0 message", heading_of(line), parsed=True) from None
+    if isinstance(message, types.JSONRPCNotification) and isinstance(value, dict) and "id" in value:
+        # the package passes over an id that is none; whoever sent it waits for an answer
+        why = "its `id` is neither a text nor a whole number"
+        raise Unreadable(why, Heading(None, asks=True), parsed=True)
+    return SessionMessage(message)
+
+
+def text_of(message: Any) -> bytes:
+    """Return the JSON text of a message: of the members that were set, and numbers as they were read."""
+    return jsontext.write(_members(message))
+
+
+def _members(model: BaseModel) -> dict[str, Any]:
+    return {
+        name: _members(value) if isinstance(value, BaseModel) else value
+        for name, value in model
+        if name in model.model_fields_set
+    }
+
+
+def failed(identifier: int | str | None, code: int, text: str) -> SessionMessage:
+    """Return the message that answers a request with an error."""
+    error = types.ErrorData(code=code, message=text)
+    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=identifier, error=error))
 
 
 class Incoming:
@@ -131,14 +176,25 @@ class Outgoing:
 
     async def send(self, item: SessionMessage) -> None:
         """Write a message; raises BrokenResourceError when the other end went away."""
-        text: Any = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        text = self._text(item.message)
         if self._gone:
             raise anyio.BrokenResourceError
         try:
-            await self._send(text.encode() + b"\n")
+            await self._send(text + b"\n")
         except GONE as fault:
             self._gone = True
             raise anyio.BrokenResourceError from fault
+
+    def _text(self, message: Any) -> bytes:
+        """Return what is written; of an answer that has no JSON text, that it has none: somebody waits for it."""
+        try:
+            return text_of(message)
+        except (ValueError, TypeError, RecursionError) as fault:
+            if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+                raise
+            _log.warning("an answer cannot be written as JSON: %s", fault)
+            text = f"the answer cannot be written as JSON: {type(fault).__name__}"
+            return text_of(failed(message.id, types.INTERNAL_ERROR, text).message)
 
     async def aclose(self) -> None:
         """Leave closing to whoever opened the target."""

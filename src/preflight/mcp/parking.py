@@ -47,7 +47,9 @@ class Parked(Exchange):
     def __init__(self, client: Inbound) -> None:
         """Ask the client of this call, by way of the request that is open."""
         super().__init__(client)
-        self.id = secrets.token_urlsafe(12)
+        self.ticket = ""
+        self.tickets: list[str] = []
+        self.shown: tuple[str, Object] | None = None
         self.events, self._heard = anyio.create_memory_object_stream[tuple[str, Any]](math.inf)
         self.scope = anyio.CancelScope()
         self._questions: dict[str, _Question] = {}
@@ -66,6 +68,12 @@ class Parked(Exchange):
             del self._questions[key]
         return question.answer or {}
 
+    def issue(self) -> str:
+        """Return what the client is to come back with, once: what was issued before is worth nothing any more."""
+        self.ticket = secrets.token_urlsafe(12)
+        self.tickets.append(self.ticket)
+        return self.ticket
+
     def take(self, responses: object) -> None:
         """Hand the answers that a client brought to those who wait for them."""
         for key, answer in (responses if isinstance(responses, dict) else {}).items():
@@ -73,6 +81,12 @@ class Parked(Exchange):
             if question is not None and isinstance(answer, dict):
                 question.answer = answer
                 question.answered.set()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the question that the client was shown is still without an answer."""
+        question = self._questions.get(self.shown[0]) if self.shown else None
+        return question is not None and not question.answered.is_set()
 
     async def next(self) -> tuple[str, Any]:
         """Return the next question, or the outcome."""
@@ -95,33 +109,46 @@ class Parking:
         self._tasks = tasks
 
     async def run(self, client: Inbound, work: Work) -> tuple[Object, str | None]:
-        """Do the work; return the result, or what the client is to answer first and the id to come back with."""
+        """Do the work; return the result, or what the client is to answer first and the ticket to come back with."""
         call = Parked(client)
-        self._held[call.id] = call
         self._tasks.start_soon(self._work, call, work)
         return await self._heard(call)
 
-    async def resume(self, client: Inbound, identifier: str) -> tuple[Object, str | None]:
-        """Go on with a call whose client came back; raises MCPError for one that is over."""
-        call = self._held.get(identifier)
+    async def resume(self, client: Inbound, ticket: str) -> tuple[Object, str | None]:
+        """Go on with a call whose client came back; raises MCPError for one that is over, or that went on already.
+
+        Of several requests with one ticket the first goes on with the call, and the others have nothing to do with it.
+        """
+        call = self._held.get(ticket)
         if call is None:
             raise MCPError(INVALID_PARAMS, "the call that this answers is over; send it again without `requestState`")
+        if ticket != call.ticket:
+            raise MCPError(INVALID_PARAMS, "another request with this `requestState` goes on with the call already")
+        call.ticket = ""
         call.client = client
         call.take(client.params.get("inputResponses"))
-        return await self._heard(call)
+        return self._put(call) if call.waits else await self._heard(call)
 
     async def _heard(self, call: Parked) -> tuple[Object, str | None]:
         try:
             key, value = await call.next()
         except anyio.get_cancelled_exc_class():  # the client gave it up
             call.scope.cancel()
-            self._held.pop(call.id, None)
             raise
         if key == "raised":
             raise value
         if key == "done":
             return value, None
-        return {"resultType": "input_required", "inputRequests": {f"{_OURS}{key}": value}}, call.id
+        call.shown = (key, value)
+        return self._put(call)
+
+    def _put(self, call: Parked) -> tuple[Object, str]:
+        """Show the client the question that waits for it, once more where it came back without an answer."""
+        assert call.shown is not None  # noqa: S101  it was just asked
+        key, value = call.shown
+        ticket = call.issue()
+        self._held[ticket] = call
+        return {"resultType": "input_required", "inputRequests": {f"{_OURS}{key}": value}}, ticket
 
     async def _work(self, call: Parked, work: Work) -> None:
         try:
@@ -132,4 +159,5 @@ class Parking:
                     outcome = ("raised", fault)
                 call.events.send_nowait(outcome)
         finally:
-            self._held.pop(call.id, None)
+            for ticket in call.tickets:
+                self._held.pop(ticket, None)

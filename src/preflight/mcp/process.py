@@ -14,11 +14,12 @@ import anyio
 from anyio.abc import Process
 
 from preflight.errors import ProviderError
-from preflight.mcp.lines import GONE, LONGEST_LINE, Incoming, Outgoing, Oversized, message_of
+from preflight.mcp.lines import GONE, LONGEST_LINE, Incoming, Outgoing, Oversized, Unreadable, failed, message_of
 from preflight.mcp.sdk import SessionMessage, Streams, types
 
 _PATIENCE: Final = 2.0  # seconds a server has to end after its input was closed, and again after it was told to
 _CHUNK: Final = 262_144
+_SHOWN: Final = 200
 _log = logging.getLogger("preflight.mcp")
 
 
@@ -52,24 +53,38 @@ async def started(
             await stdout.aclose()  # so that whoever waits for an answer learns that there will be none
             raise
 
+    outgoing = Outgoing(send)
+
+    async def read(line: bytes | Oversized) -> SessionMessage | None:
+        if isinstance(line, bytes) and not line.strip():
+            return None
+        try:
+            return message_of(line)
+        except Unreadable as fault:
+            shown = line[:_SHOWN] if isinstance(line, bytes) else b""
+            _log.warning("a server wrote a line that is no JSON-RPC message, %s: %r", fault.why, shown)
+            if fault.heading.asks and fault.heading.id is not None:
+                with suppress(anyio.BrokenResourceError):  # that it went away is noticed where it is read
+                    await outgoing.send(failed(fault.heading.id, types.INVALID_REQUEST, f"not read: {fault.why}"))
+            return unreadable(fault)
+
     try:
-        yield Incoming(lambda: stdout.receive(_CHUNK), _read, longest), Outgoing(send)
+        yield Incoming(lambda: stdout.receive(_CHUNK), read, longest), outgoing
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
 
 
-async def _read(line: bytes | Oversized) -> SessionMessage | None:
-    if isinstance(line, Oversized):
-        error = types.ErrorData(code=types.INTERNAL_ERROR, message=f"the server's answer has {line.why}")
-        return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=line.id, error=error))
-    if not line.strip():
+def unreadable(fault: Unreadable) -> SessionMessage | None:
+    """Return the error that ends the request which an unreadable message answers; None where it answers none.
+
+    What was asked for may have been done: the error is none of those that say it was not (R-76).
+    """
+    heading = fault.heading
+    if heading.id is None or heading.asks:
         return None
-    try:
-        return message_of(line)
-    except ValueError:
-        _log.warning("a server wrote a line that is no JSON-RPC message: %r", line[:200])
-        return None
+    text = f"the server's answer cannot be read: {fault.why}; what was asked for may have taken effect"
+    return failed(heading.id, types.INTERNAL_ERROR, text)
 
 
 async def _end(process: Process) -> None:

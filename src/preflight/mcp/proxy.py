@@ -14,6 +14,7 @@ from preflight.mcp import eras, texts
 from preflight.mcp.catalogue import RECENT, Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object
 from preflight.mcp.gating import Gating, Held, Ready
+from preflight.mcp.jsontext import exact
 from preflight.mcp.lists import KEYS, Lists
 from preflight.mcp.marks import Marks
 from preflight.mcp.parking import Exchange, Parking
@@ -152,7 +153,8 @@ class Proxy:
             result["instructions"] = greeting.instructions
         if greeting.info:
             if modern:
-                result["_meta"] = {**result.get("_meta", {}), eras.SERVER_KEY: greeting.info}
+                meta = result.get("_meta")
+                result["_meta"] = {**(meta if isinstance(meta, dict) else {}), eras.SERVER_KEY: greeting.info}
             else:
                 result["serverInfo"] = greeting.info
         return result
@@ -268,6 +270,10 @@ class Proxy:
         if not isinstance(arguments, dict | None):
             what = InvalidInput("arguments", f"a `{type(arguments).__name__}`", "send an object")
             raise await self._gating.refused(client.params, what)
+        try:
+            proposed = {key: exact(value, f"arguments/{key}") for key, value in (arguments or {}).items()}
+        except InvalidInput as fault:  # R-47
+            raise await self._gating.refused(client.params, fault) from None
         server, own = self._catalogue.owner(name)
         try:
             # R-68: what is pinned was accepted as it is, and a read of it does without the question at its start
@@ -279,7 +285,7 @@ class Proxy:
         if listed is None:
             what = InvalidInput("name", f"`{server.name}` lists no tool `{own}`", "`tools/list` names those there are")
             raise await self._gating.refused(client.params, what)
-        return listed, name, arguments or {}
+        return listed, name, proposed
 
     async def _as_found(self, client: Inbound, listed: Listed) -> None:
         """Raise Held where a pinned tool changed while its read was decided (R-68)."""

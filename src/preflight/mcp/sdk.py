@@ -7,14 +7,16 @@ requests to. Nothing is parsed into types on the way, so that nothing is lost.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskStatus
 
-from preflight.mcp.eras import CAPABILITIES_KEY, CLIENT_KEY, MODERN_VERSION, VERSION_KEY, Era, Object
+from preflight.mcp.eras import MODERN_VERSION, VERSION_KEY, Era, Object, meta_fault
+from preflight.mcp.introduced import Client, introduce, modern_client, plain
 from preflight.mcp.listening import Listening
+from preflight.mcp.posts import post_of
 
 try:
     import mcp_types as types
@@ -22,7 +24,7 @@ try:
     from mcp.server import Server
     from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
     from mcp.server.stdio import stdio_server
-    from mcp.server.transport_security import TransportSecuritySettings
+    from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
     from mcp.shared.inbound import (
         InboundLadderRejection,
         classify_inbound_request,
@@ -39,9 +41,9 @@ except ImportError as absent:
     raise ImportError(message, name=absent.name) from absent
 
 __all__ = [
-    "CLOSED", "INVALID_PARAMS", "INVALID_REQUEST", "METHOD_NOT_FOUND", "NOT_BEGUN", "TIMED_OUT", "UNSUPPORTED",
-    "AESGCMRequestStateCodec", "Front", "Inbound", "InvalidRequestState", "MCPError", "Peer", "SessionMessage",
-    "Streams", "encode_header_value", "param_headers", "stdio_server", "types",
+    "CLOSED", "HANDSHAKES", "INVALID_PARAMS", "INVALID_REQUEST", "LONGEST_BODY", "METHOD_NOT_FOUND", "NOT_BEGUN",
+    "TIMED_OUT", "UNSUPPORTED", "AESGCMRequestStateCodec", "Client", "Front", "Inbound", "InvalidRequestState",
+    "MCPError", "Peer", "SessionMessage", "Streams", "encode_header_value", "param_headers", "stdio_server", "types",
 ]  # fmt: skip
 
 CLOSED: Final = types.CONNECTION_CLOSED
@@ -49,6 +51,8 @@ TIMED_OUT: Final = types.REQUEST_TIMEOUT
 INVALID_PARAMS: Final = types.INVALID_PARAMS
 INVALID_REQUEST: Final = types.INVALID_REQUEST
 METHOD_NOT_FOUND: Final = types.METHOD_NOT_FOUND
+HANDSHAKES: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
+LONGEST_BODY: Final = DEFAULT_MAX_REQUEST_BODY_SIZE
 UNSUPPORTED: Final = types.UNSUPPORTED_PROTOCOL_VERSION
 NOT_BEGUN: Final = (METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, types.PARSE_ERROR)
 """With these a server says that it did not begin (decision 0004)."""
@@ -59,16 +63,6 @@ Streams = tuple[Any, Any]
 """What a transport is: a stream of messages to read, and one to write to."""
 OnRequest = Callable[[str, Object], Awaitable[Object]]
 OnNotify = Callable[[str, Object], Awaitable[None]]
-
-
-@dataclass
-class Client:
-    """Who is at the other end of a connection, as it says itself. `session` tells connections apart."""
-
-    session: str
-    name: str = ""
-    version: str = ""
-    capabilities: Object = field(default_factory=dict)
 
 
 @dataclass
@@ -205,12 +199,17 @@ class Front:
         return await self._handle(inbound) or {}
 
     async def told(self, inbound: Inbound) -> None:
-        """Take a notification."""
-        await self._handle(inbound)
+        """Take a notification; a request that came without an id goes nowhere: nobody decides it (R-1)."""
+        if inbound.method.startswith("notifications/"):
+            await self._handle(inbound)
 
     # over HTTP, where the package takes connections apart
 
     async def _middle(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        with post_of(ctx).under_way():
+            return await self._taken(ctx, call_next)
+
+    async def _taken(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         connection = ctx.session._connection  # noqa: SLF001
         inbound = self._inbound(ctx, connection)
         if inbound.method in ("initialize", "server/discover"):
@@ -231,7 +230,7 @@ class Front:
         return await self.answered(inbound)
 
     def _inbound(self, ctx: Any, connection: Any) -> Inbound:
-        params = dict(ctx.params or {})
+        params = _params(post_of(ctx).params_of(ctx.method, ctx.request_id, ctx.params))
         era: Era = "modern" if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else "handshake"
         client = modern_client(params) if era == "modern" else connection.state.setdefault("preflight", None)
         if client is None:
@@ -253,8 +252,8 @@ class _Line:
 
     async def request(self, channel: Any, method: str, given: Mapping[str, Any] | None) -> Object:
         """Answer a request; raises MCPError for one that does not fit the connection's era."""
-        params = dict(given or {})
-        modern = method != "initialize" and VERSION_KEY in _object(params.get("_meta"))
+        params = _params(given)
+        modern = method != "initialize" and VERSION_KEY in plain(params.get("_meta"))
         if self._era is None:
             self._era = "modern" if modern else "handshake"
         if modern != (self._era == "modern"):
@@ -307,18 +306,6 @@ def _other_era(era: Era) -> MCPError:
     return MCPError(INVALID_REQUEST, "this connection was greeted with a handshake; requests carry no envelope on it")
 
 
-def introduce(client: Client, params: Object) -> None:
-    """Take down who a handshake client says it is."""
-    client.name, client.version = _named(params.get("clientInfo"))
-    client.capabilities = _object(params.get("capabilities"))
-
-
-def modern_client(params: Object) -> Client:
-    """Return who a modern client says it is, in each of its requests."""
-    meta = _object(params.get("_meta"))
-    return Client("", *_named(meta.get(CLIENT_KEY)), _object(meta.get(CAPABILITIES_KEY)))
-
-
 class Peer:
     """A server at the other end of a transport."""
 
@@ -342,7 +329,7 @@ class Peer:
         """Receive until the transport closes; what the server asks and tells is handed on as plain objects."""
 
         async def request(_context: Any, method: str, params: Mapping[str, Any] | None) -> Object:
-            return await on_request(method, dict(params or {}))
+            return await on_request(method, _params(params))
 
         async def notify(_context: Any, method: str, params: Mapping[str, Any] | None) -> None:
             await on_notify(method, dict(params or {}))
@@ -385,11 +372,8 @@ def param_headers(schema: object, arguments: Mapping[str, Any]) -> dict[str, str
     return mcp_param_headers(x_mcp_header_map(schema), arguments)
 
 
-def _object(value: object) -> Object:
-    return value if isinstance(value, dict) else {}
-
-
-def _named(info: object) -> tuple[str, str]:
-    given = _object(info)
-    name, version = given.get("name"), given.get("version")
-    return (name if isinstance(name, str) else "", version if isinstance(version, str) else "")
+def _params(given: Mapping[str, Any] | None) -> Object:
+    """Return a request's parameters; raises MCPError where what belongs to the protocol is not of its form."""
+    if (fault := meta_fault(given)) is not None:
+        raise MCPError(INVALID_PARAMS, fault)
+    return dict(given or {})

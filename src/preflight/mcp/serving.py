@@ -128,10 +128,10 @@ class Assembled:
 
     async def serve_http(self, listener: socket.socket, token: str) -> None:
         """Serve clients that know the token, over HTTP, until cancelled."""
-        from preflight.mcp.http import PATH, TokenRequired, hosts_for  # noqa: PLC0415  only this front needs it
+        from preflight.mcp.http import PATH, Read, TokenRequired, hosts_for  # noqa: PLC0415  only this front needs it
 
         hosts, origins = hosts_for(*listener.getsockname()[:2])
-        app = TokenRequired(self.proxy.front.http_app(PATH, hosts, origins), token, origins)
+        app = TokenRequired(Read(self.proxy.front.http_app(PATH, hosts, origins)), token, origins)
         async with self._running():
             await serve(app, listener)
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
-from preflight.mcp.lines import Incoming, Outgoing, Oversized, message_of
+from preflight.mcp.lines import Incoming, Outgoing, Oversized, Unreadable, failed, message_of
 from preflight.mcp.sdk import INVALID_REQUEST, SessionMessage, Streams, stdio_server, types
 
 _CHUNK: Final = 262_144
@@ -44,45 +44,53 @@ class Answers(Outgoing):
     def __init__(self, send: Callable[[bytes], Awaitable[object]]) -> None:
         """Write bytes with `send`."""
         super().__init__(send)
-        self._open: set[int | str] = set()
+        self._open: set[str] = set()
 
     async def send(self, item: SessionMessage) -> None:
         """Write a message, and note that a request is answered."""
         message = item.message
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
-            self._open.discard(message.id)
+            self._open.discard(str(message.id))
         await super().send(item)
 
     async def read(self, line: bytes | Oversized) -> SessionMessage | None:
         """Return the message in a line; refuse what is none, and a request whose id is in use."""
-        if isinstance(line, Oversized):
-            await self._refuse(INVALID_REQUEST, f"the message has {line.why}")
-            return None
-        if not line.strip():
+        if isinstance(line, bytes) and not line.strip():
             return None
         try:
             item = message_of(line)
-        except ValueError:
-            await self._refuse(types.PARSE_ERROR, "parse error: the message is no JSON-RPC 2.0 object")
-            return None
+        except Unreadable as fault:
+            return await self._unread(fault)
         message = item.message
         if isinstance(message, types.JSONRPCRequest):
-            if message.id in self._open:
+            if self._in_use(message.id):
                 told = f"the id `{message.id}` belongs to a request that is not answered yet"
-                await self._refuse(INVALID_REQUEST, told)
+                await self._refuse(None, INVALID_REQUEST, told)
                 return None
-            self._open.add(message.id)
+            self._open.add(str(message.id))
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
             # a cancelled request is never answered, so that its id is free
             cancelled = (message.params or {}).get("requestId")
             if isinstance(cancelled, str | int):
-                self._open.discard(cancelled)
+                self._open.discard(str(cancelled))
         return item
 
-    async def _refuse(self, code: int, text: str) -> None:
-        """Answer without an id: the one that was sent is unreadable, or is somebody else's."""
-        error = types.ErrorData(code=code, message=text)
-        await super().send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+    async def _unread(self, fault: Unreadable) -> SessionMessage | None:
+        """Answer a request that cannot be read, under its own id if it can be told; end what an answer was for."""
+        known = fault.heading.id
+        if known is not None and fault.heading.answers and not fault.heading.asks:
+            return failed(known, types.INTERNAL_ERROR, f"the client's answer cannot be read: {fault.why}")
+        code = INVALID_REQUEST if fault.parsed else types.PARSE_ERROR
+        # under the id of another request, this would pass for that one's answer
+        await self._refuse(None if self._in_use(known) else known, code, f"the message cannot be read: {fault.why}")
+        return None
+
+    def _in_use(self, identifier: int | str | None) -> bool:
+        """Whether a request of the client's is open under an id; 7 and "7" are one where requests are cancelled."""
+        return identifier is not None and str(identifier) in self._open
+
+    async def _refuse(self, identifier: int | str | None, code: int, text: str) -> None:
+        await super().send(failed(identifier, code, text))
 
 
 def _can_wait(number: int) -> bool:

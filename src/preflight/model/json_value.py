@@ -71,9 +71,9 @@ def _check_text(text: str, where: str) -> None:
 def _finite(value: float | Decimal, where: str, digits: int) -> int | float:
     if not (value.is_finite() if type(value) is Decimal else math.isfinite(value)):
         raise InvalidInput(where, "not a finite number", "send a number or a string")
-    if type(value) is float:
-        return value
-    return exact_number(value, where, digits)  # type: ignore[arg-type]
+    if isinstance(value, float):
+        return float(value)  # of a type of its own, the number alone
+    return exact_number(value, where, digits)
 
 
 def exact_number(value: Decimal, where: str, digits: int) -> int | float:
