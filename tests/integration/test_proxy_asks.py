@@ -367,3 +367,32 @@ async def test_of_two_answers_the_first_stands(tmp_path: Path) -> None:
     keys = [list(result["inputRequests"]["preflight"]["params"]["requestedSchema"]["properties"]) for result in results]
     assert keys[0] == keys[1] == ["line", *keys[0][1:]]
     assert states(tmp_path) == ["ask_user", "ask_user"]
+
+
+COLOUR: Message = {"name": "ask", "arguments": {}}
+
+
+async def test_of_several_requests_with_one_state_one_goes_on_and_the_others_are_told(tmp_path: Path) -> None:
+    answer = saying({"colour": "red"})
+    async with writing(tmp_path, answer=answer, era="modern") as wire:
+        first = (await wire.request("tools/call", COLOUR))["result"]
+        same = await wire.again(COLOUR, first)
+        ids = [await wire.begin("tools/call", same) for _ in range(4)]
+        await wire.send({"method": "notifications/cancelled", "params": wire.enveloped({"requestId": ids[2]})})
+        answers = [await wire.end(each) for each in ids if each != ids[2]]
+        late = await wire.request("tools/call", same)
+    assert "red" in said(answers[0])
+    assert [each["error"]["code"] for each in (*answers[1:], late)] == [-32602] * 3
+    assert all("goes on with the call already" in each["error"]["message"] for each in answers[1:])
+    assert "is over" in late["error"]["message"]
+
+
+async def test_a_client_that_comes_back_without_an_answer_is_asked_once_more(tmp_path: Path) -> None:
+    async with writing(tmp_path, answer=saying({"colour": "red"}), era="modern") as wire:
+        first = (await wire.request("tools/call", COLOUR))["result"]
+        empty = {**await wire.again(COLOUR, first), "inputResponses": {}}
+        second = (await wire.request("tools/call", empty))["result"]
+        assert second["inputRequests"] == first["inputRequests"]
+        old = await wire.request("tools/call", await wire.again(COLOUR, first))
+        assert "goes on with the call already" in old["error"]["message"]
+        assert "red" in said(await wire.request("tools/call", await wire.again(COLOUR, second)))

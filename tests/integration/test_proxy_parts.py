@@ -26,6 +26,7 @@ from preflight.mcp.sdk import MCPError
 from preflight.mcp.sealing import Sealing
 from preflight.mcp.silence import note_silence
 from preflight.mcp.texts import changes
+from preflight.mcp.unread import Heading
 from preflight.model.question import AskedItem, AskedSlot, Question
 from preflight.model.request import Scope
 from preflight.model.rules import ToolRules
@@ -202,13 +203,15 @@ def test_lines_come_whole_however_they_arrive(size: int) -> None:
     (b'{"jsonrpc":"2.0","id":7,"result":"' + b"x" * 9_000 + b'"}', 7),
     (b'{"result":"' + b"x" * 9_000 + b'","id":"seven"}', "seven"),
     (b'{"result":"' + b"x" * 9_000 + b'"}', None),
+    (b'{"result":{"id":5,"text":"' + b"x" * 9_000 + b'"},"id":9,"jsonrpc":"2.0"}', 9),
+    (b'{"result":{"text":"' + b"x" * 9_000 + b'","id":5}}', None),
 ])  # fmt: skip
 def test_of_a_line_that_is_too_long_the_id_is_found(line: bytes, identifier: object) -> None:
     lines = Lines(5_000)
     data = line + b"\nnext\n"
     found = [each for at in range(0, len(data), 700) for each in lines.feed(data[at : at + 700])]
     assert isinstance(found[0], Oversized)
-    assert found[0].id == identifier
+    assert found[0].heading == Heading(identifier, asks=False, answers=True)
     assert found[1:] == [b"next"]
 
 

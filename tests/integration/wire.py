@@ -33,7 +33,10 @@ def nothing(method: str, params: Message) -> Message:
 
 
 class Wire:
-    """One connection. `told` holds the notifications that came, `asked` the requests of the server."""
+    """One connection. `last` is the line that came last.
+
+    `told` holds the notifications that came, `asked` the requests of the server.
+    """
 
     def __init__(self, process: Any, era: str, able: Message, answer: Answer) -> None:
         self.process = process
@@ -44,6 +47,7 @@ class Wire:
         self.asked: list[Message] = []
         self.stray: list[Message] = []
         self.heard = anyio.Event()
+        self.last = b""
         self._waiting: dict[Any, tuple[anyio.Event, list[Message]]] = {}
         self._next = 0
 
@@ -53,6 +57,7 @@ class Wire:
             while True:
                 line = await stream.receive_until(b"\n", LONGEST)
                 message = json.loads(line)
+                self.last = line
                 if "method" in message and "id" in message:
                     self.asked.append(message)
                     tasks.start_soon(self._answer, message)

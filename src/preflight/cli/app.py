@@ -14,6 +14,7 @@ from preflight.cli.about import own_version
 from preflight.cli.codes import ERROR, INTERRUPTED, STORAGE, USAGE
 from preflight.cli.commands import Commands
 from preflight.cli.opening import RULES
+from preflight.cli.utf8 import check_arguments
 from preflight.errors import CallerError, PreflightError, StorageError
 from preflight.logs import make_visible
 
@@ -53,6 +54,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run one command; raises SystemExit with its exit code, and nothing else."""
     make_visible()
     try:
+        check_arguments(sys.argv[1:] if arguments is None else arguments, os.environ)
         app(args=None if arguments is None else list(arguments), prog_name="preflight")
     except StorageError as fault:
         _fail(fault, STORAGE)

@@ -15,10 +15,13 @@ import typer
 
 from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of, proxy_extra
 from preflight.cli.opening import RULES, Db, opened
+from preflight.cli.utf8 import check_variables
 from preflight.errors import InvalidInput
 
 TOKEN = "PREFLIGHT_PROXY_TOKEN"  # noqa: S105  the name of the variable
 """The environment variable with the token that clients over HTTP show."""
+USERS = ("LOGNAME", "USER", "LNAME", "USERNAME")
+"""The environment variables that say who the user is, where no option does."""
 UNATTENDED = "unattended"
 """The session of unattended calls, where none is named."""
 
@@ -78,6 +81,7 @@ def proxy(
     """
     if rules:
         os.environ[RULES] = rules
+    _check_joins()
     with _nothing_collected():
         configs = configs_of(command, url, servers, name)
         from preflight.hosts.words import StoredWords
@@ -108,6 +112,13 @@ def proxy(
             return
         listener, token = _listening(http)
         run(lambda: assembled.serve_http(listener, token))
+
+
+def _check_joins() -> None:
+    """Refuse what would name the user or the session, and could be neither stored nor compared (R-11)."""
+    from preflight.hosts.words import PROMPTS, SESSIONS, USES
+
+    check_variables((*USERS, *USES, *SESSIONS, *PROMPTS), os.environ)
 
 
 @contextmanager

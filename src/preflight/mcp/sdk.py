@@ -199,7 +199,7 @@ class Front:
         return await self._handle(inbound) or {}
 
     async def told(self, inbound: Inbound) -> None:
-        """Take a notification; a request that came without an id goes nowhere: nobody decides it (R-1)."""
+        """Take a notification; a request that came without an id goes nowhere: no gate sees it (R-65)."""
         if inbound.method.startswith("notifications/"):
             await self._handle(inbound)
 
