@@ -59,15 +59,18 @@ def _members(text: bytes) -> Iterator[tuple[bytes, bytes]]:
     depth, name, named = 0, b"", False
     for found in _TOKEN.finditer(text):
         piece = found[0]
-        if piece == b'"' or (depth == 0 and piece != b"{"):
-            return  # a text that does not end, or one that is no object
+        if depth == 0 and piece != b"{":
+            return  # no object
+        cut = piece == b'"' or (found.end() == len(text) and piece[-1:] not in b'"}]')
         if depth == 1 and named:
-            yield name, piece
+            yield name, b"" if cut else piece
             named = False
         elif depth == 1 and piece == b":":
             named = True
         elif depth == 1 and piece.startswith(b'"'):
             name = piece
+        if cut:
+            return  # the text ends within a piece
         if piece in (b"{", b"["):
             depth += 1
         elif piece in (b"}", b"]"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from preflight.codec import encode
 from preflight.errors import InvalidInput
 from preflight.model.json_value import confirmation_id, freeze, is_number, same_value, thaw
 
@@ -20,12 +21,24 @@ class Word(str):
 class Number(int): ...
 
 
+class Part(float): ...
+
+
 @pytest.mark.parametrize(
     "value",
     [None, True, 0, -5, 2.5, "", "가", "😀", [], {}, [1, [2]], {"a": {"b": [None]}}, 10**399, {"": 1, "__class__": 2}],
 )
 def test_a_json_value_comes_back_as_it_was(value: Any) -> None:
     assert thaw(freeze(value, "x")) == value
+
+
+def test_a_number_of_a_type_of_its_own_becomes_a_plain_one() -> None:
+    frozen = freeze({"a": Part(1.5)}, "x")
+    assert frozen == {"a": 1.5}
+    assert type(frozen["a"]) is float  # type: ignore[index]
+    assert encode({"a": [Part(1.5)]}) == b'{"a":[1.5]}'
+    with pytest.raises(InvalidInput, match="not a finite number"):
+        freeze(Part("inf"), "x")
 
 
 def test_a_frozen_value_cannot_be_changed_and_follows_no_change() -> None:
