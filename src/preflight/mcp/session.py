@@ -57,7 +57,8 @@ ROUNDS = 10
 """How often a server may ask back in one call."""
 CHANNEL = "callback"
 _OBJECT: Any = TypeAdapter(dict[str, Any])  # results stay as the server sent them (decision 0004)
-_NOT_BEGUN = (types.METHOD_NOT_FOUND, types.INVALID_PARAMS, types.INVALID_REQUEST, types.PARSE_ERROR)
+# R-76: over HTTP the package itself says INVALID_REQUEST and PARSE_ERROR of answers that it cannot understand
+_NOT_BEGUN = (types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
 _PAGES = 1_000
 _NO_JOIN: Mapping[str, str] = {}
 _NOTHING: Mapping[str, object] = {}
