@@ -13,6 +13,7 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 
 from preflight import AsyncPreflight, Preflight, Scope, ToolRules, create_async_preflight, create_preflight
@@ -23,6 +24,7 @@ from preflight.mcp.session import GatedSession, NotCalled, Pending, Stopped
 from preflight.mcp.session_sync import SyncGatedSession
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
+from tests.integration.test_proxy_wire import web
 
 SERVER = Path(__file__).resolve().parents[2] / "examples" / "bank" / "server.py"
 PAYER, PAYEE, OTHER = "1102534471", "3520198845", "1102534488"
@@ -564,3 +566,16 @@ def test_without_an_event_loop(tmp_path: Path) -> None:
             words.append(Segment(COMPLETE, "user"))
             assert not bank_session.call_tool("transfer", RENT).is_error
             assert bank_session.protocol_version
+
+
+@pytest.mark.parametrize("answer", [b"200 application/json\n<html>", b"200 text/html\n<html>", b"202 text/plain\n"])
+async def test_an_answer_over_http_that_cannot_be_read_leaves_the_call_in_doubt(tmp_path: Path, answer: bytes) -> None:
+    # the package answers for the server, with codes with which servers refuse
+    rules = {("raw", "write"): ToolRules(effect="reversible", intents=("write",), changes=("create",))}
+    (tmp_path / "answer").write_bytes(answer)
+    with web(tmp_path) as url, closing(create_async_preflight(storage=tmp_path / "g.db", rules=rules)) as gate:
+        session = Client(streamable_http_client(url), mode="legacy", read_timeout_seconds=SECONDS)
+        async with GatedSession(session, gate, user_id="u", server="raw", words=(Segment("write it now", "user"),)) as gated:
+            with pytest.raises(MCPError):
+                await gated.call_tool("write", {})
+        assert states(gate)[-1] == "in_doubt"
