@@ -575,7 +575,9 @@ async def test_an_answer_over_http_that_cannot_be_read_leaves_the_call_in_doubt(
     (tmp_path / "answer").write_bytes(answer)
     with web(tmp_path) as url, closing(create_async_preflight(storage=tmp_path / "g.db", rules=rules)) as gate:
         session = Client(streamable_http_client(url), mode="legacy", read_timeout_seconds=SECONDS)
-        async with GatedSession(session, gate, user_id="u", server="raw", words=(Segment("write it now", "user"),)) as gated:
+        async with GatedSession(
+            session, gate, user_id="u", server="raw", words=(Segment("write it now", "user"),)
+        ) as gated:
             with pytest.raises(MCPError):
                 await gated.call_tool("write", {})
         assert states(gate)[-1] == "in_doubt"

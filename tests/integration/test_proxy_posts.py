@@ -14,7 +14,7 @@ import pytest
 
 from tests.integration.test_proxy_asks import states
 from tests.integration.test_proxy_http import TOKEN, served
-from tests.integration.test_proxy_wire import RULES, calls, server
+from tests.integration.test_proxy_wire import NUMBERS, RULES, calls, server
 from tests.integration.wire import ABLE, CLIENT, SECONDS, VERSION, Message, proxy
 
 TAKEN = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -207,3 +207,10 @@ async def test_an_answer_over_http_that_cannot_be_read_is_no_answer(tmp_path: Pa
             answer = await anext(messages)
         assert "Nothing was called" in text_of(answer)
     assert states(tmp_path) == ["ask_user"]
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_numbers_over_http_are_doubles(tmp_path: Path, era: str) -> None:
+    async with posting(tmp_path, era) as one:
+        (tmp_path / "answer").write_bytes(b'{"jsonrpc":"2.0","id":%ID%,"result":{"content":[],"x":' + NUMBERS + b"}}")
+        assert (await one.call(1, "look"))["result"]["x"] == json.loads(NUMBERS)

@@ -333,3 +333,22 @@ async def test_a_meta_of_a_servers_question_that_is_no_object_is_refused(tmp_pat
         assert said(await wire.call("look")) == "fine"
     (answer,) = [entry[1] for entry in logged(tmp_path / "log") if entry[0] == "answer"]
     assert (answer["id"], answer["error"]["code"]) == ("s", -32602)
+
+
+async def test_files_are_read_and_written_like_pipes(tmp_path: Path) -> None:
+    greeting = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "f", "version": "1"}}
+    asked = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}).encode(),
+        b'{"jsonrpc":"2.0","id":2,"method":"ping","params":[]}', b"{",
+        b'{"jsonrpc":"2.0","id":3,"method":"ping","params":{"x":"\\ud800"}}',
+    ]  # fmt: skip
+    given, got = tmp_path / "given", tmp_path / "got"
+    given.write_bytes(b"\n".join(asked) + b"\n")
+    with given.open("rb") as stdin, got.open("wb") as stdout:
+        command = proxy(tmp_path / "records.db", RULES, server(tmp_path))
+        done = await anyio.run_process(command, stdin=stdin, stdout=stdout, check=False)
+    assert done.returncode == 0
+    answers = [json.loads(line) for line in got.read_bytes().splitlines()]
+    assert {answer["id"]: answer.get("error", {}).get("code") for answer in answers} == {
+        1: None, 2: -32600, None: -32700, 3: -32700,
+    }  # fmt: skip

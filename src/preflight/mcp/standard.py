@@ -1,7 +1,8 @@
 """The client on this program's standard input and output.
 
 Both are taken for the protocol alone: what else in this program reads or prints gets an empty input, and writes to
-standard error. Pipes, sockets and terminals are read on the event loop; for files the MCP package's way is used.
+standard error. Pipes, sockets and terminals are read on the event loop, files in threads; on Windows the MCP package's
+way is used.
 """
 
 from __future__ import annotations
@@ -12,30 +13,31 @@ import stat
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from io import RawIOBase
 from typing import Final
+
+import anyio
 
 from preflight.mcp.lines import Incoming, Outgoing, Oversized, Unreadable, failed, message_of
 from preflight.mcp.sdk import INVALID_REQUEST, SessionMessage, Streams, stdio_server, types
 
 _CHUNK: Final = 262_144
+_Receive = Callable[[], Awaitable[bytes]]
+_Send = Callable[[bytes], Awaitable[object]]
 
 
 @asynccontextmanager
 async def standard_streams() -> AsyncIterator[Streams]:
     """Yield the streams to the client; what it sends and is no message, or takes an id in use, is refused."""
-    if not all(_can_wait(number) for number in (0, 1)):
+    if sys.platform == "win32":
         async with stdio_server() as streams:
             yield streams
         return
+    opened = _pipes if all(_can_wait(number) for number in (0, 1)) else _files
     with _taken() as (source, target):
-        async with _pipes(source, target) as (reader, writer):
-
-            async def send(data: bytes) -> None:
-                writer.write(data)
-                await writer.drain()
-
+        async with opened(source, target) as (receive, send):
             outgoing = Answers(send)
-            yield Incoming(lambda: reader.read(_CHUNK), outgoing.read), outgoing
+            yield Incoming(receive, outgoing.read), outgoing
 
 
 class Answers(Outgoing):
@@ -116,7 +118,7 @@ def _taken() -> Iterator[tuple[int, int]]:
 
 
 @asynccontextmanager
-async def _pipes(source: int, target: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+async def _pipes(source: int, target: int) -> AsyncIterator[tuple[_Receive, _Send]]:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_CHUNK)
     with os.fdopen(os.dup(source), "rb", 0) as inward, os.fdopen(os.dup(target), "wb", 0) as outward:
@@ -124,8 +126,32 @@ async def _pipes(source: int, target: int) -> AsyncIterator[tuple[asyncio.Stream
         writing, protocol = await loop.connect_write_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), outward
         )
+        writer = asyncio.StreamWriter(writing, protocol, None, loop)
+
+        async def send(data: bytes) -> None:
+            writer.write(data)
+            await writer.drain()
+
         try:
-            yield reader, asyncio.StreamWriter(writing, protocol, None, loop)
+            yield lambda: reader.read(_CHUNK), send
         finally:
             reading.close()
             writing.close()
+
+
+@asynccontextmanager
+async def _files(source: int, target: int) -> AsyncIterator[tuple[_Receive, _Send]]:
+    """Read and write in threads: an event loop cannot wait for a file."""
+    with os.fdopen(os.dup(target), "wb", 0) as outward:
+
+        async def send(data: bytes) -> None:
+            await anyio.to_thread.run_sync(_write, outward, data)
+
+        yield lambda: anyio.to_thread.run_sync(os.read, source, _CHUNK, abandon_on_cancel=True), send
+
+
+def _write(file: RawIOBase, data: bytes) -> None:
+    """Write all of it: a raw file may take less at a time."""
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
