@@ -13,9 +13,12 @@ from typing import Any
 import anyio
 import pytest
 
+from preflight.mcp.sdk import MCPError
+from preflight.mcp.stdio import StdioServer
+from preflight.results import ToolCall
 from tests.integration.test_proxy_asks import FORM, records, saying, states
 from tests.integration.test_proxy_bad_input import SAYS_HELLO, stray
-from tests.integration.wire import Message, Wire, connected, logged, proxy, said
+from tests.integration.wire import SECONDS, Message, Wire, connected, logged, proxy, said
 
 HERE = Path(__file__).resolve().parent / "upstreams"
 RULES = HERE / "everything.yaml"
@@ -352,3 +355,12 @@ async def test_files_are_read_and_written_like_pipes(tmp_path: Path) -> None:
     assert {answer["id"]: answer.get("error", {}).get("code") for answer in answers} == {
         1: None, 2: -32600, None: -32700, 3: -32700,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["a lone surrogate", "invalid UTF-8", "a list", "too deep"])
+def test_a_server_that_is_called_from_the_command_line_is_read_alike(tmp_path: Path, what: str) -> None:
+    with StdioServer(server(tmp_path), seconds=SECONDS) as running:
+        (tmp_path / "answer").write_bytes(UNREADABLE[what])
+        with pytest.raises(MCPError, match="may have taken effect"):
+            running.call(ToolCall("everything", "write", {"line": "x"}, "d", {}))
+        assert running.read("everything", "look", {}) == {"content": [{"type": "text", "text": "fine"}]}

@@ -116,9 +116,9 @@ def _key(scope: Any, message: Any) -> tuple[bytes, str] | None:
     """Return what a request is known by: its session, none where there are no sessions, and its id as a text."""
     if not isinstance(message, types.JSONRPCRequest):
         return None
-    version = b"".join(_given(scope, b"mcp-protocol-version")).decode("latin-1")
+    version = b"".join(_given(scope, b"mcp-protocol-version")[:1]).decode("latin-1")  # the package takes the first, too
     modern = version and version not in HANDSHAKES
-    return b"" if modern else b"".join(_given(scope, b"mcp-session-id")), str(message.id)
+    return b"" if modern else b"".join(_given(scope, b"mcp-session-id")[:1]), str(message.id)
 
 
 async def _body(receive: Any) -> bytes | None:

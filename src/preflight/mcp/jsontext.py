@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final, Self
@@ -15,6 +16,7 @@ from preflight.model.json_value import exact_number
 DEEPEST: Final = 200
 """Levels of nesting at the most: what is deeper cannot be written again by everything that writes here."""
 _SHOWN: Final = 40
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Written(float):
@@ -39,7 +41,8 @@ def read(text: bytes) -> object:
     except RecursionError:
         raise _too_deep() from None
     except ValueError as fault:
-        message = f"it is no JSON text: {fault}"
+        known = "it has a lone surrogate, or is no JSON text" if _SURROGATE.search(text) else "it is no JSON text"
+        message = f"{known}: {fault}"
         raise ValueError(message) from None
     # few texts have so many brackets, so that few are looked at twice
     if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deep(value):

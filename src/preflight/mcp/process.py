@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Final, TextIO
 
 import anyio
 from anyio.abc import Process
@@ -29,15 +29,21 @@ class CannotStart(ProviderError):
 
 @asynccontextmanager
 async def started(
-    command: Sequence[str], environment: Mapping[str, str], folder: str | None = None, longest: int = LONGEST_LINE
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: str | None = None,
+    longest: int = LONGEST_LINE,
+    errors: TextIO | None = None,
 ) -> AsyncIterator[Streams]:
     """Run a server in an environment of its own and yield the streams to it; raises CannotStart.
+
+    What it writes to its standard error goes to `errors`, else to this program's own.
 
     On the way out its input is closed; what has not ended two seconds later is ended, with its children.
     """
     try:
         process = await anyio.open_process(
-            list(command), env=dict(environment), cwd=folder, stderr=sys.stderr, start_new_session=True
+            list(command), env=dict(environment), cwd=folder, stderr=errors or sys.stderr, start_new_session=True
         )
     except (OSError, ValueError) as fault:
         message = f"`{command[0]}` cannot be started: {fault}"

@@ -21,8 +21,11 @@ from preflight.standing import listed_twice
 try:
     import mcp_types as types
     from anyio.from_thread import BlockingPortal, start_blocking_portal
-    from mcp import Client, MCPError, StdioServerParameters, stdio_client
+    from mcp import Client, MCPError
+    from mcp.client.stdio import get_default_environment
     from pydantic import TypeAdapter
+
+    from preflight.mcp.process import started
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
     raise ImportError(message, name=absent.name) from absent
@@ -53,11 +56,13 @@ class StdioServer:
     def __enter__(self) -> Self:
         """Start the server and greet it."""
         quiet_wire()
-        process = StdioServerParameters(command=self._command[0], args=self._command[1:], env=self._env)
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
             errors = stack.enter_context(_error_log())
-            client = Client(stdio_client(process, errlog=errors), read_timeout_seconds=self._seconds)
+            environment = {**get_default_environment(), **(self._env or {})}
+            # not the package's own: it drops what it cannot read, and of invalid UTF-8 it dies (decision 0135)
+            process = started(self._command, environment, errors=errors)
+            client = Client(process, read_timeout_seconds=self._seconds)
             try:
                 self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
             except Exception as fault:

@@ -60,7 +60,7 @@ def test_arguments_that_are_exact_stay_the_same_objects() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (b"NaN", "no JSON"), (b"[Infinity]", "no JSON"), (b"-Infinity", "no JSON"), (b'"\\ud800"', "no JSON"),
+        (b"NaN", "no JSON"), (b"[Infinity]", "no JSON"), (b"-Infinity", "no JSON"), (b'"\\ud800"', "lone surrogate"),
         (b'"\xff"', "no JSON"), (b"", "no JSON"), (b"\xef\xbb\xbf{}", "no JSON"), (b"1" * 5_000, "no JSON"),
         (b"1e999", "`1e999` is larger than a double"), (b"-1" + b"0" * 400 + b".5", "is larger than a double"),
         (b"[" * 201 + b"]" * 201, "more than 200 levels"), (b'{"a":' * 201 + b"1" + b"}" * 201, "more than 200 levels"),
