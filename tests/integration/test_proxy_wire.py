@@ -315,6 +315,62 @@ async def test_a_gated_argument_is_recorded_and_sent_with_the_value_it_was_writt
     assert type(recorded["n"]) is type(call["arguments"]["n"])
 
 
+RATED = """
+version: 1
+servers:
+  everything:
+    measures:
+      rate: {mcp: {server: everything, tool: look}, pointer: /rate, type: number, max_age: 5m}
+    tools:
+      look: {effect: read}
+      write:
+        effect: reversible
+        intents: [write]
+        changes: [create]
+        conditions:
+          - {id: rated, declared_by: provider, description: the rate is known, expression: measured.rate == 1.5}
+"""
+
+
+async def test_what_is_measured_is_a_plain_number(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RATED, encoding="utf-8")
+    rate = b'"result":{"content":[],"structuredContent":{"rate":1.50}}'
+    (tmp_path / "answer").write_bytes(b'{"jsonrpc":"2.0","id":%ID%,' + rate + b"}")
+    command = proxy(tmp_path / "records.db", rules, server(tmp_path))
+    async with connected(command, able=FORM, answer=SAYS_HELLO) as wire:
+        assert said(await wire.call("write", {"line": "hello"})) == "fine"
+    assert [call["name"] for call in calls(tmp_path)] == ["look", "write"]
+
+
+ASKED = "n: {role: quantity, sources: [user_answer]}\n          line: {role"
+
+
+async def test_a_number_in_a_form_is_taken_as_it_was_written_or_asked_for_again(tmp_path: Path) -> None:
+    # R-47
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES.read_text(encoding="utf-8").replace("line: {role", ASKED), encoding="utf-8")
+    holder: list[Wire] = []
+    numbers = [b"0.1000000000000000055511151231257827", b"12.50"]
+
+    async def fill(_method: str, params: Message) -> Message:
+        names = params["requestedSchema"]["properties"]
+        if "n" not in names:
+            return {"action": "accept", "content": {"restatement": "write it now"}}
+        filled = b'{"jsonrpc":"2.0","id":%d,"result":{"action":"accept","content":{"n":%s}}}\n'
+        await holder[0].raw(filled % (holder[0].asked[-1]["id"], numbers.pop(0)))
+        await anyio.Event().wait()
+        raise AssertionError
+
+    command = proxy(tmp_path / "records.db", rules, server(tmp_path, "--required", "n"))
+    async with connected(command, able=FORM, answer=fill) as wire:
+        holder.append(wire)
+        assert said(await wire.call("write")) == "fine"
+    assert numbers == []
+    assert any("cannot be carried exactly" in asked["params"]["message"] for asked in wire.asked)
+    assert [call["arguments"] for call in calls(tmp_path)] == [{"n": 12.5}]
+
+
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 @pytest.mark.parametrize("meta", [5, "x", [], True])
 async def test_a_meta_that_is_no_object_is_refused(tmp_path: Path, meta: Any, era: str) -> None:

@@ -13,9 +13,10 @@ from typing import Any, Final, Literal, Protocol
 import anyio
 
 from preflight.api import AsyncPreflight
-from preflight.errors import AnswerRefused, StorageError, describe
+from preflight.errors import AnswerRefused, InvalidInput, StorageError, describe
 from preflight.mcp.eras import Object
 from preflight.mcp.form import answers_of, form_of
+from preflight.mcp.jsontext import exact
 from preflight.mcp.nopage import at_a_terminal
 from preflight.mcp.sdk import Inbound, MCPError
 from preflight.mcp.silence import INSTANT_SECONDS, note_silence
@@ -156,7 +157,10 @@ class Asking:
     async def _filled_in(
         self, client: Inbound, question: Question, content: Object, took: float
     ) -> Answered | Open | Refill:
-        values = answers_of(question, content)
+        try:
+            values = answers_of(question, {name: exact(value, name) for name, value in content.items()})
+        except InvalidInput as fault:
+            return Refill(str(fault))
         if not values:
             return await self._unanswered(client, question, "empty", took, _EMPTY)
         channel = f"form ({_who(client)}, {took:.1f} s)"

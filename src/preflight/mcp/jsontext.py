@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -29,6 +29,9 @@ class Written(float):
         made = super().__new__(cls, text)
         made.text = text
         return made
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def read(text: bytes) -> object:
@@ -61,9 +64,9 @@ def exact(value: object, where: str) -> object:
     Raises InvalidInput for a number that would be rounded: what is recorded is what was proposed (R-47).
     """
     if type(value) is Written:
-        plain = float(value)
-        if Decimal(value.text) == Decimal(repr(plain)):
-            return plain
+        number = float(value)
+        if Decimal(value.text) == Decimal(repr(number)):
+            return number
         return exact_number(Decimal(value.text), where, DEFAULT.number_digits)
     if type(value) is dict:
         given = {name: exact(item, f"{where}/{name}") for name, item in value.items()}
@@ -72,6 +75,15 @@ def exact(value: object, where: str) -> object:
         items = [exact(item, f"{where}/{at}") for at, item in enumerate(value)]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
+
+
+def plain(value: object) -> Any:
+    """Return a value with plain numbers, for what computes with them instead of handing them on."""
+    if type(value) is Written:
+        return float(value)
+    if type(value) is dict:
+        return {name: plain(item) for name, item in value.items()}
+    return [plain(item) for item in value] if type(value) is list else value
 
 
 def is_finite(value: object) -> bool:

@@ -23,6 +23,7 @@ from preflight.mcp.catalogue import Catalogue
 from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import Object
 from preflight.mcp.gating import BUDGET_SECONDS, Gating, Who
+from preflight.mcp.jsontext import plain
 from preflight.mcp.marks import Marks
 from preflight.mcp.nopage import NoPage
 from preflight.mcp.parking import Exchange
@@ -94,7 +95,8 @@ class Reads:
 
     async def _read(self, server: Upstream, tool: str, arguments: dict[str, object]) -> object:
         await self._vouch(server, tool)
-        return await server.request(nobody("handshake"), "tools/call", {"name": tool, "arguments": arguments})
+        params = {"name": tool, "arguments": arguments}
+        return plain(await server.request(nobody("handshake"), "tools/call", params))
 
 
 class Assembled:

@@ -25,6 +25,7 @@ try:
     from mcp.client.stdio import get_default_environment
     from pydantic import TypeAdapter
 
+    from preflight.mcp.jsontext import plain
     from preflight.mcp.process import started
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
@@ -127,7 +128,8 @@ class StdioServer:
             answer: dict[str, Any] = await self._client.session.send_request(request, _OBJECT)
             return answer
 
-        return self._portal.call(send)
+        result: dict[str, Any] = plain(self._portal.call(send))
+        return result
 
 
 @contextmanager

@@ -47,6 +47,8 @@ class Needles:
             return False
         if type(value) is str:
             return self._pattern.search(value) is not None
+        if isinstance(value, float):  # one of a type of its own may be written otherwise, too
+            return bool((_numerals(value) | _numerals(float(value))) & self.texts)
         return is_number(value) and bool(_numerals(value) & self.texts)
 
     def masked(self, value: object) -> object:
@@ -61,7 +63,7 @@ class Needles:
             return self.mask(value)
         if value is None or type(value) is bool:
             return value
-        if is_number(value):
+        if is_number(value) or isinstance(value, float):
             return MASK if self.holds(value) else value
         return self.mask(_shown(value))
 

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preflight.errors import InvalidInput
-from preflight.mcp.jsontext import DEEPEST, Written, exact, is_finite, read, write
+from preflight.mcp.jsontext import DEEPEST, Written, exact, is_finite, plain, read, write
 from preflight.mcp.lines import LONGEST_LINE, Outgoing, Unreadable, failed, message_of
 from preflight.mcp.sdk import SessionMessage, types
 from preflight.mcp.unread import Heading, heading_of, heading_of_ends
+from preflight.model.sealed import MASK
+from preflight.secrecy.masking import Needles
 
 LITERALS = st.from_regex(
     r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?", fullmatch=True, alphabet="0123456789.eE+-"
@@ -55,6 +57,18 @@ def test_arguments_that_are_exact_stay_the_same_objects() -> None:
     value = {"a": [1, {"b": 1.5}], "c": "x"}
     assert exact(value, "x") is value
     assert exact({"a": [1, Written("1.50")]}, "x") == {"a": [1, 1.5]}
+
+
+def test_what_computes_gets_plain_numbers() -> None:
+    value = plain(read(b'{"a":[1.10,{"b":1e5}],"c":"x"}'))
+    assert value == {"a": [1.1, {"b": 100_000.0}], "c": "x"}
+    assert {type(value["a"][0]), type(value["a"][1]["b"])} == {float}
+
+
+def test_a_number_that_is_a_secret_is_masked_however_it_is_written() -> None:
+    #
+    shown = Needles([12345, "1.50"]).masked(read(b"[1.2345e4,12345.0,1.50,2.50,1.7]"))
+    assert write(shown) == b'["%s","%s","%s",2.50,1.7]' % ((MASK.encode(),) * 3)
 
 
 @pytest.mark.parametrize(
