@@ -49,5 +49,5 @@ def test_the_command_of_a_server_is_handed_on_as_it_is(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     program = b"import os,sys; open(sys.argv[1], 'wb').write(os.fsencode(sys.argv[2]))"
     server = [b"--", sys.executable.encode(), b"-c", program, os.fsencode(seen), BAD]
-    ran([*PROXY, b"--page", b"-1", b"--db", os.fsencode(tmp_path / "r.db"), *server])
+    ran([b"doctor", b"--name", b"x", b"--db", os.fsencode(tmp_path / "r.db"), *server])  # it waits for the server
     assert seen.read_bytes() == BAD
