@@ -187,10 +187,10 @@ class Odd(BaseHTTPRequestHandler):
         pass
 
 
-NO_MESSAGE = "it is no message of the protocol"
+NO_MESSAGE = "it is no JSON-RPC 2.0 message"
 ODD = {
-    "a page": (b"text/html", b"<html>\x1b[31m", "Unexpected content type: text/html"),
-    "a type": (b"text/\x1b]0;owned\x07", b"hi", "Unexpected content type: text/\\u{001b}]0;owned\\u{0007}"),
+    "a page": (b"text/html", b"<html>\x1b[31m", "it is `text/html`, not JSON"),
+    "a type": (b"text/\x1b]0;owned\x07", b"hi", "it is `text/\\u{001b}]0;owned\\u{0007}`, not JSON"),
     "no object": (b"application/json", b"[1", NO_MESSAGE),
     "empty": (b"application/json", b"{}", NO_MESSAGE),
     "no result": (b"application/json", b'{"jsonrpc":"2.0","id":1,"result":["\\u001b[31m"]}', NO_MESSAGE),

@@ -17,6 +17,7 @@ from preflight.mcp.lines import Unreadable, failed
 from preflight.mcp.process import unreadable
 from preflight.mcp.sdk import INVALID_REQUEST, SessionMessage, Streams, types
 from preflight.mcp.unread import Heading
+from preflight.render.visible import visible
 
 _CONNECT_SECONDS = 30.0
 _ASKED = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
@@ -53,7 +54,7 @@ def _unanswered(response: httpx2.Response) -> str:
     if response.status_code == httpx2.codes.ACCEPTED:
         return "it came with HTTP 202, which has none"
     if response.is_success and not kind.startswith(_READABLE):
-        return f"it is `{kind[:100]}`, not JSON"
+        return f"it is `{visible(kind[:100])}`, not JSON"
     return ""
 
 
