@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,7 +18,6 @@ from preflight.mcp.sdk import METHOD_NOT_FOUND, MCPError
 from preflight.mcp.upstream import Greeting, Upstream, nobody
 
 _ERAS: Final[tuple[Era, ...]] = ("modern", "handshake")
-_UNREAD: Final = re.compile(r"\d+ validation errors? for .*", re.DOTALL)
 PATIENCE: Final = 20.0
 """Seconds that a server has to start, be greeted and list its tools."""
 
@@ -88,7 +86,7 @@ async def _greeted(config: ServerConfig, era: Era) -> Seen:
                 greeting = await server.greet(client)
                 return await _with_tools(server, greeting, era)
             except MCPError as fault:
-                return Seen(name=config.name, fault=_plain(fault.message))
+                return Seen(name=config.name, fault=fault.message)
             finally:
                 await server.close()
                 tasks.cancel_scope.cancel()
@@ -111,15 +109,8 @@ async def _with_tools(server: Upstream, greeting: Greeting, era: Era) -> Seen:
     except MCPError as fault:
         if fault.code == METHOD_NOT_FOUND:  # it has none
             return msgspec.structs.replace(seen, tools=())
-        return msgspec.structs.replace(
-            seen, fault=f"the server `{server.name}` lists no tools: {_plain(fault.message)}"
-        )
+        return msgspec.structs.replace(seen, fault=f"the server `{server.name}` lists no tools: {fault.message}")
     return msgspec.structs.replace(seen, tools=tuple(tools))
-
-
-def _plain(text: str) -> str:
-    """Return what went wrong without the MCP package's own account of each form that an answer did not have."""
-    return _UNREAD.sub("it is no message of the protocol", text)
 
 
 class _Deaf:
