@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Mapping
 
-from preflight.hosts.store import CALLS_SECONDS, WORDS_SECONDS, Session, Store, StoreFault, digest_of, same_tool
+from preflight.hosts.store import CALLS_SECONDS, WORDS_SECONDS, Said, Session, Store, StoreFault, digest_of, same_tool
 from preflight.model.instruction import Segment
 
 _log = logging.getLogger("preflight.hosts")
@@ -64,7 +65,7 @@ class StoredWords:
             return _lost(fault)
         finally:
             store.close()
-        return tuple(Segment(each.text, each.trust, each.origin or None, each.number) for each in said)
+        return tuple(Segment(each.text, each.trust, each.origin or None, request_number(each)) for each in said)
 
     def deny(
         self, join: Mapping[str, str], tool: str, arguments: object, reason: str, *, seconds: float = 3600.0
@@ -83,6 +84,15 @@ class StoredWords:
         finally:
             store.close()
         return True
+
+
+def request_number(said: Said) -> int:
+    """Return the number of a prompt's request: it grows within a session, and no other session has it.
+
+    The upper 30 bits name the session, so that files of several machines do not number alike; all fit in a double.
+    """
+    name = hashlib.blake2b(json.dumps(said.session.id).encode(), digest_size=4).digest()
+    return (int.from_bytes(name) >> 2 << 22) + said.number
 
 
 def session_of(store: Store, join: Mapping[str, str]) -> Session | None:

@@ -48,7 +48,8 @@ class Words(Protocol):
 
         `join` holds what the call says about where it comes from, under the client's own names (a session's
         id, a tool-use id, a variable of the environment). They are claims: they choose among stored words
-        and can never add any.
+        and can never add any. Their `request` numbers grow within a session, and no other session has them: by
+        them an act is started once of what was said (R-79).
         """
         ...
 

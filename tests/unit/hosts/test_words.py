@@ -102,6 +102,20 @@ def test_segments_carry_trust_origin_and_the_order_of_requests(words_db: Path) -
     assert isinstance(found[0], Segment)
 
 
+def test_two_sessions_share_no_number_even_in_files_of_two_machines(tmp_path: Path) -> None:
+    numbers = []
+    for machine in ("a", "b"):
+        for session in (ONE, TWO):
+            path = str(tmp_path / f"{machine}-{session.id}.db")
+            with closing(Store(path)) as store:
+                store.say(Said(session, "send 5", "user", "claude-code"))
+            (found,) = StoredWords(path).segments({"CLAUDE_CODE_SESSION_ID": session.id})
+            assert json.loads(json.dumps(float(found.request or 0))) == found.request  # a double holds it exactly
+            numbers.append(found.request)
+    assert numbers[:2] == numbers[2:]  # and one session has its own wherever it is read
+    assert len(set(numbers)) == 2
+
+
 def test_no_file_and_no_session_give_no_words(words_db: Path) -> None:
     assert StoredWords().segments({"CLAUDE_CODE_SESSION_ID": "s-1"}) == ()
     assert not words_db.exists()
