@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from preflight import Asking, Executable, Held, Preflight, ToolRules, create_preflight
+from preflight import Asking, Deferred, Executable, Held, Preflight, ToolRules, create_preflight
+from preflight.deferral.changes import DeferredRuns
 from preflight.model.json_value import exact
-from preflight.model.record import Instructed
+from preflight.model.record import Instructed, Sent
 from preflight.model.request import Request, request_digest
+from preflight.model.rules import FieldRules
 from preflight.render.changes import would_have_changed
 from preflight.replaying import Replay, replay
 from preflight.results import Executed, Failed, InDoubt, Refused
@@ -236,20 +240,34 @@ def test_explain_says_what_would_have_changed_it() -> None:
     assert "words that say that it is to be done once more" in str(would_have_changed([held.record]))
 
 
+ANN, BOB = Sent(("ann",), told=True, places=(("t", 5, 8),)), Sent(("bob",), told=True, places=(("t", 13, 16),))
+ANSWERED, MODEL = Sent(("eve",), told=True), Sent(("text",))
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (Instructed("a", "p"), Instructed("a", "p"), True),
-        (Instructed("a", "p"), Instructed("b", "p"), False),
-        (Instructed("a", "p", {}), Instructed("a", "q", {"x": "1"}), False),  # nothing sent is no part of anything
-        (Instructed("a", "p", {"x": "1"}), Instructed("a", "q", {"x": "1", "y": "2"}), True),
-        (Instructed("a", "p", {"x": "1", "y": "2"}), Instructed("a", "q", {"x": "1"}), True),
-        (Instructed("a", "p", {"x": "1", "y": "2"}), Instructed("a", "q", {"x": "1", "y": "3"}), False),
+        ({}, {}, True),
+        ({}, {"to": ANN}, True),
+        ({"to": ANN}, {"to": ANN, "memo": MODEL}, True),
+        ({"to": ANN, "memo": MODEL}, {"to": ANN, "memo": Sent(("other",))}, True),
+        ({"to": ANN}, {"to": BOB}, False),
+        ({"to": ANN}, {"to": ANSWERED}, False),
+        ({"to": ANN}, {"to": MODEL}, True),  # the user told one thing only
+        ({"to": ANN}, {"recipient": ANN}, True),
+        ({"to": ANN}, {"recipient": BOB}, False),
+        ({"to": ANN}, {"to": Sent(("ann k",), told=True, places=(("t", 7, 12),))}, True),
+        ({"to": ANN}, {"to": Sent(("ann k",), told=True, places=(("u", 5, 8),))}, False),
+        ({"to": ANN | BOB}, {"to": BOB}, True),
+        ({"to": ANN, "sum": ANSWERED}, {"to": ANN, "sum": BOB}, False),
     ],
 )
-def test_what_repeats_what(one: Instructed, other: Instructed, same: bool) -> None:
-    assert one.repeats(other) is same
-    assert other.repeats(one) is same
+def test_what_the_user_told_tells_acts_apart(one: dict[str, Sent], other: dict[str, Sent], same: bool) -> None:
+    first, second = Instructed("i", "p", one), Instructed("i", "q", other)
+    assert first.repeats(second) is same
+    assert second.repeats(first) is same
+    assert not msgspec.structs.replace(first, by="j").repeats(second)
+    assert msgspec.structs.replace(first, proposed="q").repeats(second)  # the same proposal
 
 
 def test_a_record_repeats_another_decision_only() -> None:
@@ -261,25 +279,128 @@ def test_a_record_repeats_another_decision_only() -> None:
     assert not msgspec.structs.replace(twin, instructed=None).repeats(record)
 
 
-def test_a_list_of_the_users_words_is_compared_leaf_by_leaf() -> None:
-    # with the hooks that ship: another spelling of the same words is the same, another word is not
-    preflight = create_preflight(
-        storage=MemoryStorage(),
-        clock=FakeClock(),
-        rules={("mail", "invite"): ToolRules(effect="irreversible", intents=("invite",))},
+def shop(**schema: Any) -> Callable[..., Any]:
+    """A shop behind the hooks that ship: returns what orders one thing of a text, and whether it was started."""
+    verbs, memo = ("order", "cancel", "pay", "delete", "set"), FieldRules(unconfirmed="allow")
+    rules = ToolRules(effect="irreversible", intents=verbs, fields={"memo": memo})
+    preflight = create_preflight(storage=MemoryStorage(), clock=FakeClock(), rules={("shop", "do"): rules})
+    numbers = itertools.count()
+
+    def order(text: str, **claims: Any) -> bool:
+        words = [{"text": text, "trust": "user"}]
+        tool = {"server": "shop", "name": "do", "inputSchema": {"type": "object", **schema}}
+        given = request(tool=tool, instruction=words, claims=claims, call_id=f"c{next(numbers)}", instruction_id=text)
+        result = run(preflight, given)
+        if isinstance(result, Held):
+            assert kind(result) == "repeated", result.record.reason
+        return isinstance(result, Executed)
+
+    return order
+
+
+TEXT, NUMBER, LIST = {"type": "string"}, {"type": "number"}, {"type": "array", "items": {"type": "string"}}
+PAY = {"properties": {"to": TEXT, "amount": NUMBER, "memo": TEXT}, "required": ["to", "amount"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        ("pay 500 to Kim Minji", [{"to": "Kim Minji"}, {"to": "Minji"}, {"to": "Kim"}, {"to": "kim minji"}]),
+        ("pay 500 to account 3520198845", [{"to": "3520198845"}, {"to": "account 3520198845"}]),
+        ("pay 500 to Minji (3520198845)", [{"to": "Minji"}, {"to": "3520198845"}]),
+        ("pay 500 to Minji (3520198845)", [{"to": "3520198845"}, {"to": "Minji"}]),
+        (
+            "pay 500 to Minji",
+            [{"to": "Minji", "memo": "rent"}, {"to": "Minji", "memo": "rent, December"}, {"to": "Minji"}],
+        ),
+    ],
+)
+def test_another_cut_of_the_same_words_is_the_same_act(text: str, ways: list[dict[str, Any]]) -> None:
+    pay = shop(**PAY)
+    assert [pay(text, amount=500, **way) for way in ways] == [True] + [False] * (len(ways) - 1)
+
+
+def test_another_name_or_alternative_for_the_same_is_the_same_act() -> None:
+    pay = shop(properties={"to": TEXT, "amount": NUMBER, "recipient": TEXT, "value": NUMBER})
+    assert pay("pay 500 to Minji", to="Minji", amount=500)
+    assert not pay("pay 500 to Minji", recipient="Minji", value=500)
+    one_of = {"oneOf": [{"required": ["iban"]}, {"required": ["account"]}]}
+    pay = shop(properties={"iban": TEXT, "account": TEXT, "amount": NUMBER}, required=["amount"], **one_of)
+    assert pay("pay 500 to 3520198845", iban="3520198845", amount=500)
+    assert not pay("pay 500 to 3520198845", account="3520198845", amount=500)
+
+
+def test_a_list_is_the_same_act_in_any_order_and_in_part() -> None:
+    text, ids = "order A100, B200 and C300", {"properties": {"ids": LIST}, "required": ["ids"]}
+    order = shop(**ids)
+    ways = [["A100", "B200"], ["B200", "A100"], ["A100"], ["B200"], ["C300"], ["A100", "C300"]]
+    assert [order(text, ids=way) for way in ways] == [True, False, False, False, True, False]
+    rows = {"type": "array", "items": {"type": "object", "properties": {"id": TEXT}, "required": ["id"]}}
+    order = shop(properties={"rows": rows}, required=["rows"])
+    wanted = [["A100", "B200"], ["B200", "A100"], ["C300"]]
+    assert [order(text, rows=[{"id": each} for each in way]) for way in wanted] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("delete Readme.md and README.md", {"to": "Readme.md"}, {"to": "README.md"}),
+        ("pay 500 to Ann and 500 to Bob", {"to": "Ann", "amount": 500}, {"to": "Bob", "amount": 500}),
+        ("set theme to dark and language to Korean", {"theme": "dark"}, {"language": "Korean"}),
+    ],
+)
+def test_what_the_user_said_apart_is_started_each(text: str, first: dict[str, Any], second: dict[str, Any]) -> None:
+    do = shop(properties={"to": TEXT, "amount": NUMBER, "theme": TEXT, "language": TEXT})
+    assert do(text, **first)
+    assert do(text, **second)
+    assert not do(text, **first)
+    assert not do(text, **second)
+
+
+def test_what_was_answered_first_and_is_found_in_the_words_later_is_the_same() -> None:
+    preflight = gate()
+    text = "send 500 to bob"
+    asked = preflight.check(said("c1", text=text, claims={"amount": 500, "to": "b-o-b"}))
+    assert isinstance(asked, Asking)
+    answered = preflight.answer(asked.question.question_id, {"to": "bob"}, person="u1")
+    assert isinstance(preflight.execute_if_ready(answered, lambda call: call.arguments), Executed)  # type: ignore[arg-type]
+    assert kind(run(preflight, said("c2", text=text))) == "repeated"
+
+
+LATER = "pay 500 to Minji tomorrow at 9:00"
+
+
+def later(preflight: Preflight, call: str, text: str = LATER, **claims: Any) -> Any:
+    tool = {"server": "shop", "name": "do", "inputSchema": {"type": "object", **PAY}}
+    words = [{"text": text, "trust": "user"}]
+    claims = {"to": "Minji", "amount": 500, **claims}
+    return preflight.check(
+        request(tool=tool, instruction=words, claims=claims, call_id=call, instruction_id=text, zone="Asia/Seoul")
     )
-    schema = {"type": "object", "properties": {"guests": {"type": "array", "items": {"type": "string"}}}}
-    schema["required"] = ["guests"]
 
-    def invite(call: str, *guests: str) -> dict[str, Any]:
-        words = [{"text": "invite ann@example.com, bob@example.com and cho@example.com", "trust": "user"}]
-        tool = {"server": "mail", "name": "invite", "inputSchema": schema}
-        return request(tool=tool, instruction=words, claims={"guests": list(guests)}, call_id=call, instruction_id="i1")
 
-    first = run(preflight, invite("c1", "ann@example.com", "bob@example.com"))
-    assert isinstance(first, Executed)
-    assert kind(run(preflight, invite("c2", "ann@example.com", "bob@EXAMPLE.com"))) == "repeated"
-    assert isinstance(run(preflight, invite("c3", "cho@example.com")), Executed)
+def test_what_is_deferred_is_deferred_once_whatever_became_of_it() -> None:
+    rules = {("shop", "do"): ToolRules(effect="irreversible", intents=("pay",))}
+    preflight = create_preflight(storage=MemoryStorage(), clock=FakeClock(), rules=rules)
+    first = later(preflight, "c1")
+    assert isinstance(first, Deferred)
+    assert kind(later(preflight, "c2", amount=500.0)) == "repeated"
+    assert kind(later(preflight, "c3", memo="rent")) == "repeated"
+    runs = DeferredRuns(preflight)
+    (row,) = runs.find()
+    runs.cancel(row.deferral_id, by="u1")
+    assert kind(later(preflight, "c4", amount=500.0)) == "repeated"  # who cancelled it did not say it again
+    assert isinstance(later(preflight, "c5", "please " + LATER), Deferred)
+
+
+def test_a_slot_that_became_secret_hides_nothing_that_was_done(tmp_path: Path) -> None:
+    plain = ruled(tmp_path, {"effect": "irreversible"}, storage=open_storage(tmp_path / "records.db"))
+    assert isinstance(run(plain, said("c1")), Executed)
+    plain.close()
+    secret = {"effect": "irreversible", "fields": {"to": {"secret": True}}}
+    hidden = ruled(tmp_path, secret, storage=open_storage(tmp_path / "records.db"))
+    assert kind(run(hidden, said("c2", claims={"amount": 500, "to": "bob", "zz": 1}))) == "repeated"
+    hidden.close()
 
 
 @pytest.mark.parametrize(

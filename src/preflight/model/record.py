@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import Literal
 
 import msgspec
@@ -41,28 +43,65 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     evidence: str | None = None
 
 
-class Instructed(msgspec.Struct, frozen=True, gc=False):
-    """Which instruction a run is of, and what it does of it, in digests (R-79).
+class Sent(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a call sends in one slot, or in one place of the elements of an array: digests of the values.
 
-    `by` is that of the instruction with the user, the tool and the occurrence, `proposed` that of the proposal, and
-    `sent` has one for each value that the call sends, by slot.
+    `places` are where they stand in the user's words: a digest of the segment, and half-open offsets in code points.
+    `told` says that the user said or answered them.
+    """
+
+    values: tuple[str, ...] = ()
+    told: bool = False
+    places: tuple[tuple[str, int, int], ...] = ()
+
+    def __or__(self, other: Sent) -> Sent:
+        """Return what both send."""
+        values, places = {*self.values, *other.values}, {*self.places, *other.places}
+        return Sent(tuple(sorted(values)), self.told or other.told, tuple(sorted(places)))
+
+    def is_apart(self, other: Sent) -> bool:
+        """Whether the user told this and the other as two different things."""
+        if not (self.told and other.told) or not set(self.values).isdisjoint(other.values):
+            return False
+        return not any(_overlap(one, two) for one in self.places for two in other.places)
+
+
+def _overlap(one: tuple[str, int, int], two: tuple[str, int, int]) -> bool:
+    return one[0] == two[0] and one[1] < two[2] and two[1] < one[2]
+
+
+class Instructed(msgspec.Struct, frozen=True, gc=False):
+    """Which instruction a run is of, and what it does of it (R-79).
+
+    `by` is a digest of the instruction with the user, the tool and the occurrence, `proposed` one of the proposal;
+    `sent` is what the call sends, by slot.
     """
 
     by: str
     proposed: str
-    sent: dict[str, str] = {}
+    sent: dict[str, Sent] = {}
+
+    def proposes_again(self, before: Instructed) -> bool:
+        """Whether this proposes just what `before` did, of the same instruction."""
+        return self.by == before.by and self.proposed == before.proposed
 
     def repeats(self, before: Instructed) -> bool:
         """Whether this does again what `before` does, of the same instruction.
 
-        The same is proposed, or all that one call sends is sent by the other, which only says more.
+        It does unless the user told the two apart: by a slot that both send, with two different things that they said
+        or answered, or since nothing of what they told is in both. What only the model, a setting or a measurement
+        says tells no acts apart, nor does an argument more or less.
         """
-        same = self.by == before.by and self.proposed == before.proposed
-        return same or self.includes(before) or before.includes(self)
+        return self.proposes_again(before) or (self.by == before.by and not self._is_apart(before))
 
-    def includes(self, before: Instructed) -> bool:
-        """Whether all that `before` sends, of the same instruction, is sent by this too."""
-        return self.by == before.by and bool(before.sent) and before.sent.items() <= self.sent.items()
+    def _is_apart(self, before: Instructed) -> bool:
+        shared = self.sent.keys() & before.sent.keys()
+        if any(self.sent[slot].is_apart(before.sent[slot]) for slot in shared):
+            return True
+        return self._told().is_apart(before._told())
+
+    def _told(self) -> Sent:
+        return reduce(or_, (sent for sent in self.sent.values() if sent.told), Sent())
 
 
 class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):

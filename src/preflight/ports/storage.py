@@ -50,7 +50,10 @@ class Storage(Protocol):
         ...
 
     def started_on(self, tenant: str, instruction: str) -> list[Record]:
-        """Return the starts on an instruction (`instructed.by`), oldest first, without those known to have failed."""
+        """Return what an instruction (`instructed.by`) led to: starts, and decisions to start later; oldest first.
+
+        Those that are known to have failed are left out.
+        """
         ...
 
     def finish(self, record: Record, *, signer: Signer | None = None) -> Stored | None:

@@ -102,7 +102,7 @@ def columns(entry: Entry) -> tuple[Any, ...]:
         None if tool is None else tool.name,
         tool.fingerprint if tool is not None and state == "executed" else None,
         record.call_id if stage == 0 else None,
-        record.instructed.by if stage == 1 and record.instructed is not None else None,
+        record.instructed.by if record.instructed and (stage == 1 or state == "deferred") else None,
         instant(record.timestamp, "timestamp"),
         entry.digest,
         record.previous_digest,

@@ -23,6 +23,9 @@ from preflight.storage.memory_deferrals import MemoryDeferrals
 _Key = tuple[Scope, str, str]
 
 
+_LED_TO = ("executing", "deferred")
+
+
 class MemoryStorage(MemoryDeferrals):
     """The `Storage` protocol on lists and dictionaries, behind one lock. See the protocol for every method.
 
@@ -90,7 +93,8 @@ class MemoryStorage(MemoryDeferrals):
             return self._started_on(tenant, instruction)
 
     def _started_on(self, tenant: str, instruction: str) -> list[Record]:
-        starts = [chain[1] for chain in self._chains.values() if chain[1:] and not _failed(chain[-1].record)]
+        chains = [chain for chain in self._chains.values() if not _failed(chain[-1].record)]
+        starts = [step for chain in chains for step in chain[:2] if step.record.execution_decision in _LED_TO]
         starts.sort(key=lambda start: start.seq)
         same = (start.record for start in starts if start.record.scope.tenant == tenant)
         return [record for record in same if record.instructed is not None and record.instructed.by == instruction]

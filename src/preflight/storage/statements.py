@@ -43,7 +43,7 @@ _SETTLED = """(
 )"""
 STARTED_ON = f"""
 SELECT body, {_SETTLED} FROM record AS started
-WHERE tenant = :tenant AND instructed_by = :instruction AND stage = 1 {_NOT_FAILED}
+WHERE tenant = :tenant AND instructed_by = :instruction {_NOT_FAILED}
 ORDER BY seq
 """
 EXECUTED = f"""

@@ -1,4 +1,5 @@
--- Which instruction a start is of (R-79), so that one is found to do again what another did. On starts only.
+-- Which instruction a start is of, or a decision to start later (R-79), so that one is found to do again what another
+-- did. On these only.
 
 ALTER TABLE record ADD COLUMN instructed_by TEXT;
 
