@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from preflight.hosts.continuing import goes_on
 from preflight.hosts.store import CALLS_SECONDS, WORDS_SECONDS, Said, Session, Store, StoreFault, digest_of, same_tool
-from preflight.model.instruction import Segment
+from preflight.model.instruction import USER, Segment
 
 _log = logging.getLogger("preflight.hosts")
 
@@ -51,7 +52,10 @@ class StoredWords:
         self._path = path
 
     def segments(self, join: Mapping[str, str]) -> tuple[Segment, ...]:
-        """Return the prompts of the call's session, oldest first; each is a request of its own (R-13)."""
+        """Return the prompts of the call's session, oldest first (R-13).
+
+        Each is a request of its own, but for one that only says to go on: it belongs to the request before.
+        """
         try:
             store = Store(self._path, create=False)
         except FileNotFoundError:
@@ -65,7 +69,7 @@ class StoredWords:
             return _lost(fault)
         finally:
             store.close()
-        return tuple(Segment(each.text, each.trust, each.origin or None, request_number(each)) for each in said)
+        return tuple(_segments(said))
 
     def deny(
         self, join: Mapping[str, str], tool: str, arguments: object, reason: str, *, seconds: float = 3600.0
@@ -84,6 +88,15 @@ class StoredWords:
         finally:
             store.close()
         return True
+
+
+def _segments(said: Iterable[Said]) -> Iterator[Segment]:
+    asked: int | None = None  # the request that is gone on with: somebody else's words do not come in between
+    for each in said:
+        number = request_number(each)
+        if each.trust == USER:
+            number = asked = asked if asked is not None and goes_on(each.text) else number
+        yield Segment(each.text, each.trust, each.origin or None, number)
 
 
 def request_number(said: Said) -> int:

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Final
 
 from preflight.hooks.shipped.request_text import current
+from preflight.hosts.continuing import goes_on
 from preflight.model.instruction import Segment
 from preflight.model.json_value import exact, is_object
 from preflight.model.record import Record
@@ -47,7 +48,7 @@ def instruction_of(segments: Iterable[Segment], conversation: str | None) -> str
     now = current(said)
     if not now:
         return None
-    texts = [segment.text for segment in now]
+    texts = [segment.text for segment in now if not goes_on(segment.text)] or [now[0].text]
     number = now[0].request
     if number is not None:
         return digest([conversation, number, texts])
