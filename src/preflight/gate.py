@@ -147,8 +147,9 @@ class Shell:
             return None  # what was held at its trigger is never answered from what was found then
         if ready.request.unattended and record.execution_decision == "hold":
             return None  # nobody is there to notice that what held it is over: sent again, it is tried again
-        if record.gate is not None and record.gate.kind == "repeated":
-            return None  # what it repeats may be known to have failed by now
+        gate = record.gate if record.execution_decision == "hold" else None
+        if gate is not None and (gate.kind == "repeated" or gate.unmet or gate.unknown_conditions):
+            return None  # facts of then: what it repeats may have failed, a measurement be another
         same_facts = record.request_digest == self._digest(ready.request)
         if not same_facts or record.rules_digest != ready.request.rules_digest:
             return None

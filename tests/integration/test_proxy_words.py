@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from preflight import Held, create_preflight
 from preflight.hosts.store import Said, Session, Store
 from tests.integration.test_proxy_asks import DECISION, RENT, WORDS, ledger, rules_with, states
 from tests.integration.wire import BANK_RULES, Message, Wire, bank, connected, everything, proxy, said
@@ -109,6 +110,23 @@ async def test_one_instruction_pays_once_however_the_call_is_written(tmp_path: P
         assert len(await ledger(wire)) == 1
     # nobody is asked about the memo of what was paid either
     assert [text[:16] for text in told] == ["Not called again"] * len(ways)
+
+
+async def test_an_answer_is_found_again_after_a_restart_of_a_client_that_names_no_session(tmp_path: Path) -> None:
+    command = proxy(tmp_path / "records.db", BANK_RULES, bank(tmp_path), "--page", "-1", name="bank")
+    async with connected(command) as wire:
+        await wire.call("transfer", RENT)
+        assert await ledger(wire) == []
+    # whoever answers has no connection to the bank: its conditions are measured when the call comes again
+    gate = create_preflight(storage=tmp_path / "records.db", rules=BANK_RULES)
+    (question,) = gate.pending()
+    held = gate.answer(question.question_id, {"restatement": WORDS}, person=question.user_id, channel="terminal")
+    assert isinstance(held, Held)
+    gate.close()
+    async with connected(command) as wire:
+        response = await wire.call("transfer", RENT)
+        assert len(await ledger(wire)) == 1
+    assert response["result"]["structuredContent"]["amount"] == 500_000
 
 
 async def test_what_others_write_makes_no_new_words_of_the_same_ones(tmp_path: Path) -> None:

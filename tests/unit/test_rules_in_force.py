@@ -32,6 +32,17 @@ def test_a_condition_is_measured_and_met(tmp_path: Path) -> None:
     assert state.measured["balance"]["by"] == "bank/balance"
 
 
+def test_what_a_condition_held_is_decided_again_when_it_comes_again(tmp_path: Path) -> None:
+    # the balance of then is no fact of the request
+    rules = {"conditions": [{"id": "enough", "expression": "measured.balance.won >= args.amount"}]}
+    for before in ({"won": 1}, {}):  # not met, and not known
+        bank = Bank(balance=before)
+        preflight = ruled(tmp_path, rules, bank)
+        assert isinstance(preflight.check(request()), Held)
+        bank.results["balance"] = {"won": 1_000}
+        assert isinstance(preflight.check(request()), Executable)
+
+
 def test_an_unmet_condition_holds_with_its_message(tmp_path: Path) -> None:
     checked = ruled(tmp_path, {"conditions": [ENOUGH]}, Bank(balance={"won": 499, "open": True})).check(request())
     assert isinstance(checked, Held)

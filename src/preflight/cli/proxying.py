@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import getpass
+import hashlib
 import os
 import secrets
 import socket
@@ -150,10 +151,13 @@ def _listening(http: str) -> tuple[socket.socket, str]:
 
 
 def _session(*, unattended: bool) -> str:
-    """Return the session that the calls belong to; of unattended ones, one that is found again after a restart."""
+    """Return the session that the calls belong to: one that is found again after a restart.
+
+    It is the host's where its environment names one, else that of the folder that the client works in.
+    """
     from preflight.hosts.words import SESSIONS
-    from preflight.ids import new_id
 
     if unattended:
         return UNATTENDED
-    return next((os.environ[name] for name in SESSIONS if os.environ.get(name)), None) or new_id()
+    folder = hashlib.sha256(os.fsencode(os.getcwd())).hexdigest()[:16]  # noqa: PTH109  bytes are wanted
+    return next((os.environ[name] for name in SESSIONS if os.environ.get(name)), f"folder {folder}")

@@ -19,7 +19,7 @@ HERE = Session("claude-code", "s-1")
     "text",
     [
         "ok", "OK.", "continue", "go on", "Go ahead!", "yes, go on please", "done, I answered it",
-        "I've answered the form", "weiter", "ja, mach bitte weiter", "oui, continue s’il te plaît", 
+        "I've answered the form", "weiter", "ja, mach bitte weiter", "oui, continue s’il te plaît",
         "sí, sigue por favor", "네, 계속해줘", "はい、続けて",
     ],
 )  # fmt: skip
