@@ -122,7 +122,7 @@ def _number(text: str) -> float:
     if math.isinf(value):
         message = f"the number `{text[:_SHOWN]}` is larger than a double"
         raise ValueError(message)
-    return value if repr(value) == text else Written(text)
+    return value if _PLAIN.encode(value).decode() == text else Written(text)
 
 
 def _as_written(value: object) -> object:
@@ -134,5 +134,6 @@ def _as_written(value: object) -> object:
     raise TypeError(message)
 
 
+_PLAIN: Final = msgspec.json.Encoder()
 _DECODER: Final = msgspec.json.Decoder(float_hook=_number)
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=_as_written)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from preflight.errors import InvalidInput
@@ -36,6 +36,8 @@ TEXTS = st.recursive(
 
 
 @given(TEXTS)
+@example("[0,1e+20]")  # as Python writes it, and JSON encoders do not
+@example("1e20")
 def test_what_is_read_is_written_to_the_letter(text: str) -> None:
     assert write(read(text.encode())).decode() == text
 
