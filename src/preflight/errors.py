@@ -7,6 +7,15 @@ NO_RULES = "give them: `preflight --rules PATH ...`, PREFLIGHT_RULES, or `create
 NO_CONNECTIONS = "give one: `--connections FILE`, PREFLIGHT_CONNECTIONS, or `create_preflight(read_tool=...)`"
 """What to do where rules measure at a server, and nothing leads there."""
 
+
+def to_settle(decision_id: str) -> str:
+    """Say what to do about a run that has no outcome and keeps others waiting (R-75, R-77)."""
+    return (
+        "if it does not end by itself, `preflight in-doubt` lists it; a person finds out what came of it, and "
+        f"`preflight settle {decision_id}` with the outcome lets others run"
+    )
+
+
 _LONGEST = 1_000  # code points of a foreign text that are worth keeping
 
 

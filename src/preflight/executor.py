@@ -25,6 +25,7 @@ from preflight.errors import (
     StorageError,
     describe,
     storable,
+    to_settle,
 )
 from preflight.ids import new_id
 from preflight.limits import Limits
@@ -275,7 +276,14 @@ class Executor:
         if (before := self._repeated(record)) is not None:
             why = f"the same instruction led to it before, as decision `{before}`"
             return Refused("repeated", why, record)
-        return Refused("key_busy", f"another run of `{record.key}` is executing; wait for its outcome", record)
+        return Refused("key_busy", self._busy(record), record)
+
+    def _busy(self, record: Record) -> str:
+        """Name the run that keeps a key busy, and how a person frees it."""
+        runs = (stored.record for stored in self._storage.unfinished())
+        named = [each.decision_id for each in runs if (each.scope, each.key) == (record.scope, record.key)]
+        what = f"another run of `{record.key}` is executing, or its outcome is not known"
+        return "; ".join([what, *(f"it is decision `{each}`; {to_settle(each)}" for each in named)])
 
     def _repeated(self, record: Record) -> str | None:
         """Return the decision as which a run's instruction led to the same before, or None (R-79)."""

@@ -26,6 +26,7 @@ ABLE = "io.modelcontextprotocol/clientCapabilities"
 
 Message = dict[str, Any]
 Answer = Callable[[str, Message], Awaitable[Message] | Message]
+"""Answers what a server asks: with a result, or with an error, which has a `code`."""
 
 
 def nothing(method: str, params: Message) -> Message:
@@ -80,7 +81,7 @@ class Wire:
         result = self.answer(message["method"], message.get("params") or {})
         if not isinstance(result, dict):
             result = await result
-        await self.send({"id": message["id"], "result": result})
+        await self.send({"id": message["id"], "error" if "code" in result else "result": result})
 
     async def send(self, message: Message) -> None:
         await self.raw(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")

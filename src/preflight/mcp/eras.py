@@ -26,6 +26,8 @@ CACHEABLE: Final = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 )
 """Results that a modern client expects to say how long they hold."""
+ASKS_A_PERSON: Final = "elicitation/create"
+"""With this a server asks the user."""
 ASKING: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 """Methods whose modern result may be `input_required`."""
 CHANGES: Final = frozenset(

@@ -19,10 +19,11 @@ from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
 from preflight.mcp.calls import CallIds, base_of, instruction_of
 from preflight.mcp.catalogue import Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object, bare_params
+from preflight.mcp.firstword import NOT_BEGUN, NotBegun
 from preflight.mcp.parking import Exchange
-from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, NOT_BEGUN, TIMED_OUT, Inbound, MCPError
+from preflight.mcp.sdk import CLOSED, INVALID_PARAMS, TIMED_OUT, Inbound, MCPError
 from preflight.mcp.sealing import Sealing
-from preflight.mcp.turns import Turns
+from preflight.mcp.turns import Busy, Turns
 from preflight.mcp.upstream import Progress
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
@@ -159,7 +160,7 @@ class Gating:
             checked = outcome.checked
             if checked is None:
                 checked = await self._gate.check(proposed.request)
-        return Ready(checked, proposed) if isinstance(checked, Executable) else texts.blocked(checked)
+        return Ready(checked, proposed, ends) if isinstance(checked, Executable) else texts.blocked(checked)
 
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed:
         base = base_of(self._who.session, self._who.user, listed.tool, arguments)
@@ -221,8 +222,12 @@ class Gating:
         An error of the server's goes through as it came, after it was recorded.
         """
         # whoever waited for a turn is compared with the tool as it is after that (R-74)
-        async with self._turns.at(ready.decision.record):
-            return await self._executed(ready, exchange, progress)
+        record, left = ready.decision.record, ready.ends - time.monotonic()
+        try:
+            async with self._turns.at(record, left):
+                return await self._executed(ready, exchange, progress)
+        except Busy as busy:
+            return texts.busy(record, busy.holder)
 
     async def _executed(self, ready: Ready, exchange: Exchange, progress: Progress | None) -> Object:
         listed, client = ready.proposed.listed, exchange.client
@@ -233,20 +238,21 @@ class Gating:
 
         async def call(claimed: ToolCall) -> Object:
             await self._catalogue.confirm(client, now)
-            params = {**bare_params(client.params), "name": listed.name, "arguments": claimed.arguments}
-            params["_meta"] = {**params.get("_meta", {}), **claimed.meta}
+            # R-74: nothing else goes along: what was decided about is the name and the arguments
+            meta = {**bare_params(client.params).get("_meta", {}), **claimed.meta}
+            params = {"name": listed.name, "arguments": claimed.arguments, "_meta": meta}
             try:
                 return await listed.server.request(client, "tools/call", params, exchange, progress)
             except MCPError as fault:
                 raised.append(fault)
-                if fault.code in NOT_BEGUN:  # R-76: with these the server says that it did not begin
+                if isinstance(fault, NotBegun):  # R-76
                     raise ProviderError(f"the server refused the call: {fault.message}") from fault
                 raise
 
         execution = await self._gate.execute_if_ready(ready.decision, call, tool=now.tool)
         if isinstance(execution, Executed | Failed):
             self._calls.ended(ready.proposed.base, execution.record)
-        if raised and raised[0].code not in (CLOSED, TIMED_OUT):
+        if raised and _passes(raised[0]):
             raise raised[0]
         match execution:
             case Refused():
@@ -268,10 +274,11 @@ class Gating:
 
 @dataclass(frozen=True)
 class Ready:
-    """A call that may be started."""
+    """A call that may be started; its client waits until `ends`, on the monotonic clock."""
 
     decision: Executable
     proposed: Proposed
+    ends: float
 
 
 class Held(Exception):
@@ -281,6 +288,11 @@ class Held(Exception):
         """Keep the result."""
         self.result = result
         super().__init__("held")
+
+
+def _passes(fault: MCPError) -> bool:
+    """Whether an error goes through as it came: one that reads as if nothing had begun only where that is so (R-76)."""
+    return isinstance(fault, NotBegun) or fault.code not in (CLOSED, TIMED_OUT, *NOT_BEGUN)
 
 
 def _segment(segment: Segment) -> Mapping[str, object]:

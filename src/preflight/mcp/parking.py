@@ -19,20 +19,21 @@ from preflight.mcp.eras import Object
 from preflight.mcp.sdk import INVALID_PARAMS, TIMED_OUT, Inbound, MCPError
 
 PATIENCE: Final = 600.0
-"""Seconds that a question of a server waits for the client to come back."""
+"""Seconds that a question of a server waits for its client's answer."""
 _OURS: Final = "u:"
 
 
 class Exchange:
     """A client's call while it is under way: here its server's questions are put to the client."""
 
-    def __init__(self, client: Inbound) -> None:
-        """Ask the client of this call."""
+    def __init__(self, client: Inbound, patience: float = PATIENCE) -> None:
+        """Ask the client of this call, and wait so many seconds for each answer."""
         self.client = client
+        self.patience = patience
 
     async def ask(self, method: str, params: Object) -> Object:
         """Return the client's answer; raises MCPError with what it says instead."""
-        return await self.client.ask(method, params)
+        return await self.client.ask(method, params, self.patience)
 
 
 @dataclass
@@ -44,9 +45,9 @@ class _Question:
 class Parked(Exchange):
     """A modern client's call, which outlives each of the requests that carry it."""
 
-    def __init__(self, client: Inbound) -> None:
+    def __init__(self, client: Inbound, patience: float = PATIENCE) -> None:
         """Ask the client of this call, by way of the request that is open."""
-        super().__init__(client)
+        super().__init__(client, patience)
         self.ticket = ""
         self.tickets: list[str] = []
         self.shown: tuple[str, Object] | None = None
@@ -60,10 +61,11 @@ class Parked(Exchange):
         question = self._questions[key] = _Question()
         await self.events.send((key, {"method": method, "params": params}))
         try:
-            with anyio.fail_after(PATIENCE):
+            with anyio.fail_after(self.patience):
                 await question.answered.wait()
         except TimeoutError:
-            raise MCPError(TIMED_OUT, "the client did not come back with an answer") from None
+            text = f"the client did not come back with an answer within {self.patience:g} seconds"
+            raise MCPError(TIMED_OUT, text) from None
         finally:
             del self._questions[key]
         return question.answer or {}
@@ -99,8 +101,9 @@ Work = Callable[[Exchange], Awaitable[Object]]
 class Parking:
     """The calls that wait."""
 
-    def __init__(self) -> None:
-        """Hold none yet."""
+    def __init__(self, patience: float = PATIENCE) -> None:
+        """Hold none yet; each question waits so many seconds for its client."""
+        self._patience = patience
         self._held: dict[str, Parked] = {}
         self._tasks: TaskGroup
 
@@ -110,7 +113,7 @@ class Parking:
 
     async def run(self, client: Inbound, work: Work) -> tuple[Object, str | None]:
         """Do the work; return the result, or what the client is to answer first and the ticket to come back with."""
-        call = Parked(client)
+        call = Parked(client, self._patience)
         self._tasks.start_soon(self._work, call, work)
         return await self._heard(call)
 

@@ -17,6 +17,7 @@ from preflight.mcp.gating import Gating, Held, Ready
 from preflight.mcp.jsontext import exact
 from preflight.mcp.lists import KEYS, Lists
 from preflight.mcp.marks import Marks
+from preflight.mcp.parking import PATIENCE as ANSWER_PATIENCE
 from preflight.mcp.parking import Exchange, Parking
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import METHOD_NOT_FOUND, Front, Inbound, MCPError, types
@@ -29,19 +30,25 @@ _OWN: Final = ("notifications/initialized", "notifications/cancelled")
 """Notifications of a client that end here: its greeting is not the servers', and cancelling works call by call."""
 
 
-_ASKS_A_PERSON: Final = "elicitation/create"
-
-
 class Proxy:
     """Clients in front, servers behind."""
 
-    def __init__(self, catalogue: Catalogue, marks: Marks, patience: float = PATIENCE, name: str = "preflight") -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        marks: Marks,
+        patience: float = PATIENCE,
+        answer_patience: float = ANSWER_PATIENCE,
+        name: str = "preflight",
+    ) -> None:
         """Serve what is in `catalogue`, listed with `marks`; `gate` it before anything is served.
 
-        Each of several servers is waited for so long; see `Together`.
+        Each of several servers is waited for so long; see `Together`. A server's question waits for its client's
+        answer as long as `answer_patience` says.
         """
         self.front = Front(name, self._handle, self._greet, catalogue.schema_of)
-        self.parking = Parking()
+        self.parking = Parking(answer_patience)
+        self._answer_patience = answer_patience
         self._catalogue = catalogue
         self._marks = marks
         self._together = Together(catalogue.servers, patience)
@@ -74,7 +81,7 @@ class Proxy:
         """Put a server's question to the client whose call it is most likely about: the one made last."""
         if server.exchanges:
             return await self.put(server, server.exchanges[-1], method, params)
-        return self._unasked(server, method) or await self.front.ask(method, params)
+        return self._unasked(server, method) or await self.front.ask(method, params, self._answer_patience)
 
     async def put(self, server: Upstream, exchange: Exchange, method: str, params: Object) -> Object:
         """Put a server's question to a call's client; a form that asks for a secret is declined for it."""
@@ -85,7 +92,7 @@ class Proxy:
 
     def _unasked(self, server: Upstream, method: str) -> Object | None:
         """Return what a server is told that asks a person where none attends: what a client would say is nobody's."""
-        if not (self._gating.unattended and method == _ASKS_A_PERSON):
+        if not (self._gating.unattended and method == eras.ASKS_A_PERSON):
             return None
         _log.warning("`%s` asked a person, and nobody attends; it was told that nobody answered", server.name)
         return {"action": "cancel"}
@@ -257,7 +264,7 @@ class Proxy:
         if not isinstance(ready, Ready):
             return ready
         if client.era == "handshake":
-            exchange = Exchange(client)
+            exchange = Exchange(client, self._answer_patience)
             return await self._gating.execute(ready, exchange, _progress(exchange))
         work = _Execution(self._gating, ready)
         return self._surfaced(client, *await self.parking.run(client, work))
@@ -299,7 +306,7 @@ class Proxy:
         """Pass a request on, and its server's questions back, in whatever eras the two are."""
         greeting = await server.greet(client)
         if client.era == "handshake":
-            exchange = Exchange(client)
+            exchange = Exchange(client, self._answer_patience)
             return await server.request(client, client.method, eras.bare_params(params), exchange, _progress(exchange))
         if greeting.era == "modern":
             # its questions are its own affair: they pass, and so does what it has the client carry

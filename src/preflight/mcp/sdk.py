@@ -6,9 +6,11 @@ requests to. Nothing is parsed into types on the way, so that nothing is lost.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import anyio
 from anyio.abc import TaskStatus
@@ -36,6 +38,8 @@ try:
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
     from mcp.shared.message import SessionMessage
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+
+    from preflight.mcp.firstword import NOT_BEGUN, FirstWords, NotBegun
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[proxy]'"
     raise ImportError(message, name=absent.name) from absent
@@ -43,7 +47,8 @@ except ImportError as absent:
 __all__ = [
     "CLOSED", "HANDSHAKES", "INVALID_PARAMS", "INVALID_REQUEST", "LONGEST_BODY", "METHOD_NOT_FOUND", "NOT_BEGUN",
     "TIMED_OUT", "UNSUPPORTED", "AESGCMRequestStateCodec", "Client", "Front", "Inbound", "InvalidRequestState",
-    "MCPError", "Peer", "SessionMessage", "Streams", "encode_header_value", "param_headers", "stdio_server", "types",
+    "MCPError", "NotBegun", "Peer", "SessionMessage", "Streams", "encode_header_value", "param_headers", "stdio_server",
+    "types",
 ]  # fmt: skip
 
 CLOSED: Final = types.CONNECTION_CLOSED
@@ -54,9 +59,6 @@ METHOD_NOT_FOUND: Final = types.METHOD_NOT_FOUND
 HANDSHAKES: Final = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
 LONGEST_BODY: Final = DEFAULT_MAX_REQUEST_BODY_SIZE
 UNSUPPORTED: Final = types.UNSUPPORTED_PROTOCOL_VERSION
-NOT_BEGUN: Final = (METHOD_NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST, types.PARSE_ERROR)
-"""With these a server says that it did not begin (decision 0004)."""
-
 _GREETING_SECONDS: Final = 5.0
 
 Streams = tuple[Any, Any]
@@ -92,10 +94,18 @@ class Inbound:
         """Whether requests may be sent to the client while this one is open."""
         return self.era == "handshake" and bool(self._channel.can_send_request)
 
-    async def ask(self, method: str, params: Object) -> Object:
+    async def ask(self, method: str, params: Object, seconds: float = math.inf) -> Object:
         """Send a request to the client and return its result; raises MCPError with what it answers instead."""
-        result: Object = await self._channel.send_raw_request(method, params)
-        return result
+        return await _asked(self._channel, method, params, seconds)
+
+
+async def _asked(channel: Any, method: str, params: Object, seconds: float) -> Object:
+    try:
+        with anyio.fail_after(seconds):  # sending is bounded too: of a client that vanished nobody reads
+            result: Object = await channel.send_raw_request(method, params)
+    except TimeoutError:
+        raise MCPError(TIMED_OUT, f"the client did not answer `{method}` within {seconds:g} seconds") from None
+    return result
 
 
 Handle = Callable[[Inbound], Awaitable[Object | None]]
@@ -149,14 +159,13 @@ class Front:
         for connection in list(self._connections.values()):
             await connection.notify(method, params or None)
 
-    async def ask(self, method: str, params: Object) -> Object:
+    async def ask(self, method: str, params: Object, seconds: float = math.inf) -> Object:
         """Ask the one client that is connected; raises MCPError when there is none, or more than one."""
         await self._settled()
         connections = list(self._connections.values())
         if len(connections) != 1:
             raise MCPError(METHOD_NOT_FOUND, f"no single client is at hand to answer `{method}`")
-        result: Object = await connections[0].send_raw_request(method, params)
-        return result
+        return await _asked(connections[0], method, params, seconds)
 
     # what both ways in have in common
 
@@ -311,7 +320,10 @@ class Peer:
 
     def __init__(self, streams: Streams) -> None:
         """Speak over `streams`; nothing is sent before `run`."""
-        self._dispatcher: Any = JSONRPCDispatcher(*streams)
+        incoming, outgoing = streams
+        self._words = FirstWords(incoming)
+        self._dispatcher: Any = JSONRPCDispatcher(cast("Any", self._words), outgoing)
+        self._ids = itertools.count(1)
         self.closed = anyio.Event()
 
     @property
@@ -350,14 +362,22 @@ class Peer:
     ) -> Object:
         """Send a request and return its result; raises MCPError with the server's own code and data.
 
-        Abandoning it cancels it at the server, unless `cancel` is False.
+        It is NotBegun where the server says that it did not begin. Abandoning the request cancels it at the server,
+        unless `cancel` is False.
         """
-        options: Object = {"cancel_on_abandon": cancel}
+        identifier = next(self._ids)
+        options: Object = {"cancel_on_abandon": cancel, "request_id": identifier}
         if headers:
             options["headers"] = headers
         if seconds is not None:
             options["timeout"] = seconds
-        result: Object = await self._dispatcher.send_raw_request(method, params, options)
+        self._words.sends(identifier)
+        try:
+            result: Object = await self._dispatcher.send_raw_request(method, params, options)
+        except MCPError as fault:
+            raise self._words.judged(identifier, fault) from None
+        finally:
+            self._words.over(identifier)
         return result
 
     async def notify(self, method: str, params: Object, headers: dict[str, str] | None = None) -> None:

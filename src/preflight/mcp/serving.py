@@ -26,6 +26,7 @@ from preflight.mcp.gating import BUDGET_SECONDS, Gating, Who
 from preflight.mcp.jsontext import plain
 from preflight.mcp.marks import Marks
 from preflight.mcp.nopage import NoPage
+from preflight.mcp.parking import PATIENCE as ANSWER_PATIENCE
 from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
 from preflight.mcp.standard import standard_streams
@@ -55,7 +56,8 @@ class Setting:
 
     `budget` is how many seconds a call waits for a person. `page_port` is that of the pages for the person: 0 takes one
     that is free, None serves none. `hide_forbidden` leaves tools that the rules forbid out of the lists. `patience` is
-    how many seconds each of several servers has to be greeted, and to list what it has.
+    how many seconds each of several servers has to be greeted, and to list what it has. `answer_patience` is how many
+    seconds a server's own question waits for its client.
     """
 
     servers: Sequence[ServerConfig]
@@ -68,6 +70,7 @@ class Setting:
     store_instruction: bool = True
     hide_forbidden: bool = False
     patience: float = PATIENCE
+    answer_patience: float = ANSWER_PATIENCE
 
 
 class Reads:
@@ -118,7 +121,7 @@ class Assembled:
         if who.unattended and not port:  # whoever comes to answer finds neither this process nor a port it took
             port = None
         marks = Marks(rules, who.user, who.tenant, hide_forbidden=setting.hide_forbidden)
-        self.proxy = reporter.to = Proxy(catalogue, marks, setting.patience)
+        self.proxy = reporter.to = Proxy(catalogue, marks, setting.patience, setting.answer_patience)
         self.page = NoPage() if port is None else ServedConsole(self.gate, Whose(who.user, who.tenant), port)
         asking = Asking(self.gate, self.page, who.user)
         self.proxy.gate(Gating(self.gate, reads, rules, setting.words, who, catalogue, asking, setting.budget))

@@ -12,6 +12,7 @@ import inspect
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Self, cast
 
@@ -40,6 +41,8 @@ try:
     from mcp.client.session import ClientRequestContext
     from pydantic import TypeAdapter
 
+    from preflight.mcp.firstword import NotBegun
+    from preflight.mcp.overheard import overheard
     from preflight.mcp.turns import Turns
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[mcp]'"
@@ -57,8 +60,6 @@ ROUNDS = 10
 """How often a server may ask back in one call."""
 CHANNEL = "callback"
 _OBJECT: Any = TypeAdapter(dict[str, Any])  # results stay as the server sent them (decision 0004)
-# R-76: over HTTP the package itself says INVALID_REQUEST and PARSE_ERROR of answers that it cannot understand
-_NOT_BEGUN = (types.METHOD_NOT_FOUND, types.INVALID_PARAMS)
 _PAGES = 1_000
 _NO_JOIN: Mapping[str, str] = {}
 _NOTHING: Mapping[str, object] = {}
@@ -320,7 +321,7 @@ class GatedSession:
         try:
             raw = await send(claimed.call)
         except BaseException as fault:
-            await _recorded(partial(self._gate.fail, claimed, fault, refused=_not_begun(fault)))
+            await _recorded(partial(self._gate.fail, claimed, fault, refused=isinstance(fault, NotBegun)))
             raise
         await _recorded(partial(self._gate.settle, claimed, raw))
         return raw
@@ -330,10 +331,12 @@ class GatedSession:
         params = types.CallToolRequestParams(
             name=call.name, arguments=call.arguments, _meta=cast("Any", {**meta, **call.meta})
         )
-        for _ in range(ROUNDS):
-            raw: dict[str, Any] = await self._inner.send_request(
-                types.CallToolRequest(params=params), _OBJECT, seconds, progress_callback=progress
-            )
+        for number in range(ROUNDS):
+            # R-76: who asked back has begun, whatever it says then
+            with nullcontext() if number else overheard(self._inner).first_word():
+                raw: dict[str, Any] = await self._inner.send_request(
+                    types.CallToolRequest(params=params), _OBJECT, seconds, progress_callback=progress
+                )
             if raw.get("resultType", "complete") != "input_required":
                 return raw
             wanted = types.InputRequiredResult.model_validate(raw, by_name=False)
@@ -372,11 +375,6 @@ def _not_called(checked: Checked) -> NotCalled:
         return Pending(checked.question, record)
     code = "deferred" if isinstance(checked, Deferred) else record.gate.kind if record.gate else "held"
     return Stopped(code, record.reason, record)
-
-
-def _not_begun(fault: BaseException) -> bool:
-    """Whether a server said that it did not begin (R-76)."""
-    return isinstance(fault, MCPError) and fault.code in _NOT_BEGUN
 
 
 def _text(value: object) -> str:

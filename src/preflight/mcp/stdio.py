@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Self, TextIO, cast
 
@@ -25,6 +25,7 @@ try:
     from mcp.client.stdio import get_default_environment
     from pydantic import TypeAdapter
 
+    from preflight.mcp.firstword import NOT_BEGUN, FirstWords
     from preflight.mcp.jsontext import plain
     from preflight.mcp.process import started
 except ImportError as absent:
@@ -32,8 +33,6 @@ except ImportError as absent:
     raise ImportError(message, name=absent.name) from absent
 
 _OBJECT: Any = TypeAdapter(dict[str, Any])  # a plain object, which `send_request` takes and does not declare
-# With these the server says that it did not begin: unknown tool, arguments it will not take, a request it cannot read.
-_REFUSED = (types.METHOD_NOT_FOUND, types.INVALID_PARAMS, types.INVALID_REQUEST, types.PARSE_ERROR)
 _PAGES = 1_000
 
 
@@ -53,6 +52,7 @@ class StdioServer:
         self._stack = ExitStack()
         self._portal: BlockingPortal
         self._client: Client
+        self._words: FirstWords
 
     def __enter__(self) -> Self:
         """Start the server and greet it."""
@@ -63,7 +63,7 @@ class StdioServer:
             environment = {**get_default_environment(), **(self._env or {})}
             # not the package's own: it drops what it cannot read, and of invalid UTF-8 it dies (decision 0135)
             process = started(self._command, environment, errors=errors)
-            client = Client(process, read_timeout_seconds=self._seconds)
+            client = Client(self._heard(process), read_timeout_seconds=self._seconds)
             try:
                 self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
             except Exception as fault:
@@ -71,6 +71,12 @@ class StdioServer:
                 raise InvalidInput("server", f"`{shown}` does not answer as an MCP server: {_said(fault)}") from fault
             self._stack = stack.pop_all()
         return self
+
+    @asynccontextmanager
+    async def _heard(self, process: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+        async with process as (incoming, outgoing):
+            self._words = FirstWords(incoming)
+            yield self._words, outgoing
 
     def __exit__(self, *raised: object) -> None:
         """Stop the server."""
@@ -113,10 +119,11 @@ class StdioServer:
         """Call a tool by name; `server` is for callers that hold several. The form that `ShippedHooks` reads with."""
         del server
         params = types.CallToolRequestParams(name=name, arguments=arguments, _meta=cast("Any", meta))
+        before = self._words.spoken
         try:
             result = self._send(types.CallToolRequest(params=params))
         except MCPError as fault:
-            if fault.code in _REFUSED:
+            if fault.code in NOT_BEGUN and self._words.spoken == before:  # R-76: its first word on the call
                 raise ProviderError(f"the server refused the call: {fault.message}") from fault
             raise
         if result.get("resultType", "complete") != "complete":

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from preflight.errors import to_settle
 from preflight.mcp.eras import Object
 from preflight.model.json_value import thaw
 from preflight.model.pointer import tokens
@@ -83,6 +84,15 @@ def refused(refusal: Refused) -> Object:
     if refusal.code == "repeated":
         return _result(AGAIN, refusal.record)
     return _result(f"Nothing was called: {visible(refusal.why)}.", refusal.record)
+
+
+def busy(record: Record, holder: str) -> Object:
+    """Tell that the turn of a call did not come in time, and who has it."""
+    text = (
+        f"Nothing was called: another call of this kind is under way, decision `{holder}`. Send this call again later; "
+        f"{to_settle(holder)}."
+    )
+    return _result(text, record)
 
 
 def in_doubt(execution: InDoubt) -> Object:

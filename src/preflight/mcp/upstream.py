@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Protocol
 
 import anyio
@@ -17,9 +18,9 @@ from preflight.mcp import eras
 from preflight.mcp.deliveries import Deliveries
 from preflight.mcp.eras import Era, Object
 from preflight.mcp.parking import Exchange
+from preflight.mcp.rounds import answered
 from preflight.mcp.sdk import (
     CLOSED,
-    TIMED_OUT,
     UNSUPPORTED,
     Client,
     Inbound,
@@ -28,6 +29,7 @@ from preflight.mcp.sdk import (
     Streams,
     encode_header_value,
     param_headers,
+    types,
 )
 
 Progress = Callable[[Object], Awaitable[None]]
@@ -39,8 +41,9 @@ _WAITING_NOTICES: Final = 1_000
 """Notifications that may wait to be handed on; what a flooding server sends beyond is dropped."""
 _CONSUMED: Final = ("notifications/cancelled", "notifications/subscriptions/acknowledged")
 """What is dealt with here: cancelling the server's own request already reached whoever is asked."""
+_OPEN_QUESTIONS: Final = 100
+"""Requests of a server that may be open at a time; what a flooding server asks beyond is answered with an error."""
 _log = logging.getLogger("preflight.mcp")
-_ROUNDS = 10
 
 
 class Reporter(Protocol):
@@ -93,6 +96,8 @@ class Upstream:
         self._tokens = itertools.count(1)
         self._deliveries = Deliveries()
         self._notices = 0
+        self._questions = 0
+        self._flooded = False
         self._schemas: dict[str, object] = {}
 
     def belongs_to(self, tasks: TaskGroup) -> None:
@@ -163,20 +168,9 @@ class Upstream:
             params = {**params, "_meta": {**_object(params.get("_meta")), "progressToken": token}}
         try:
             result = await self._send(greeting, method, params)
-            rounds = 0
-            # R-75: only a modern server may be sent to again, and only so often as the package's client would
-            while exchange is not None and greeting.era == "modern" and eras.asks(result):
-                rounds += 1
-                if rounds > _ROUNDS or not (result.get("inputRequests") or "requestState" in result):
-                    raise MCPError(TIMED_OUT, f"`{self.name}` asks for more without end, or for nothing")
-                answers = {
-                    key: await self._reporter.put(self, exchange, wanted, asked)
-                    for key, wanted, asked in eras.input_requests(result)
-                }
-                again = {**params, "inputResponses": answers}
-                if "requestState" in result:
-                    again["requestState"] = result["requestState"]
-                result = await self._send(greeting, method, again)
+            if exchange is not None and greeting.era == "modern" and eras.asks(result):
+                put = partial(self._reporter.put, self, exchange)
+                result = await answered(self.name, params, result, put, partial(self._send, greeting, method))
             for owner in (token, exchange):
                 await self._deliveries.delivered(owner)
             return result
@@ -348,7 +342,18 @@ class Upstream:
     async def _asked(self, method: str, params: Object) -> Object:
         if method == "ping":
             return {}
-        return await self._reporter.asked(self, method, params)
+        if self._questions >= _OPEN_QUESTIONS:
+            if not self._flooded:
+                self._flooded = True
+                _log.warning("`%s` has %d requests open; more are refused", self.name, self._questions)
+            raise MCPError(
+                types.INTERNAL_ERROR, f"{_OPEN_QUESTIONS} requests of yours are open; wait for their answers"
+            )
+        self._questions += 1
+        try:
+            return await self._reporter.asked(self, method, params)
+        finally:
+            self._questions -= 1
 
     async def _told(self, method: str, params: Object) -> None:
         if self._notices >= _WAITING_NOTICES:
