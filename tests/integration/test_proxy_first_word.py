@@ -13,6 +13,7 @@ import pytest
 
 from tests.integration.test_proxy_asks import FORM, RULES, states
 from tests.integration.test_proxy_bad_input import SAYS_HELLO
+from tests.integration.test_proxy_wire import calls, far, web
 from tests.integration.wire import Message, Wire, connected, logged, proxy, said
 
 ACTED = Path(__file__).resolve().parent / "upstreams" / "acted.py"
@@ -121,3 +122,93 @@ async def test_the_first_word_of_a_server_that_did_not_begin_is_believed(
         assert states(tmp_path)[-1] == "failed"
         assert said(await wire.call("write", HELLO)) == "fine"
     assert states(tmp_path)[-1] == "executed"
+
+
+def refusal(identifier: str = "%ID%", code: int = -32602) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}' % (identifier.encode(), code)
+
+
+PAGE, JSON = b"text/html\n<html>", b"application/json\n"
+TURNED_AWAY = {
+    **{f"{status}": b"%d " % status + PAGE for status in (401, 403, 404, 405, 413, 415, 429)},
+    "401 with a code of its own": b"401 " + JSON + refusal("null", -32001),
+    "400 with an error": b"400 " + JSON + refusal(),
+    "200 with sign in first": b"200 " + JSON + refusal(code=-32042),
+}
+DOUBTFUL = {
+    **{f"{status}": b"%d " % status + PAGE for status in (400, 408, 500, 502, 503, 504, 302, 303)},
+    "500 with an error": b"500 " + JSON + refusal(),
+    "504 of a gateway": b"504 " + JSON + refusal("null", -32600),
+}
+
+
+@pytest.mark.parametrize("what", TURNED_AWAY)
+async def test_a_status_that_turns_a_call_away_says_that_it_did_not_begin(tmp_path: Path, what: str) -> None:
+    with web(tmp_path) as url:
+        async with far(tmp_path, url) as wire:
+            await wire.call("look", HELLO)
+            (tmp_path / "answer").write_bytes(TURNED_AWAY[what])
+            error = (await wire.call("write", HELLO))["error"]
+            if what in ("401", "429"):
+                assert error["message"].startswith(f"the server answered with HTTP {what} ")
+            assert states(tmp_path)[-1] == "failed"
+            assert said(await wire.call("write", HELLO)) == "fine"
+    assert states(tmp_path)[-1] == "executed"
+
+
+@pytest.mark.parametrize("what", DOUBTFUL)
+async def test_another_status_leaves_a_doubt_whatever_code_comes_with_it(tmp_path: Path, what: str) -> None:
+    with web(tmp_path) as url:
+        async with far(tmp_path, url) as wire:
+            await wire.call("look", HELLO)
+            (tmp_path / "answer").write_bytes(DOUBTFUL[what])
+            await wire.call("write", HELLO)
+            assert states(tmp_path)[-1] == "in_doubt"
+            assert said(await wire.call("write", HELLO)).startswith("Not called again")
+    assert [call["name"] for call in calls(tmp_path)] == ["look", "write"]
+
+
+async def test_a_stream_that_broke_off_and_is_not_found_again_leaves_a_doubt(tmp_path: Path) -> None:
+    with web(tmp_path) as url:
+        async with far(tmp_path, url) as wire:
+            await wire.call("look", HELLO)
+            (tmp_path / "answer.get").write_bytes(b"event: message\ndata: " + refusal("1", -32600) + b"\n\n")
+            (tmp_path / "answer").write_bytes(b"200 text/event-stream\nid: 7\nretry: 10\ndata:\n\n")
+            text = said(await wire.call("write", HELLO))
+    assert text.startswith("In doubt")
+    assert states(tmp_path)[-1] == "in_doubt"
+    assert ["get", "7"] in logged(tmp_path / "log")
+
+
+async def test_a_redirect_is_followed_once_and_no_more(tmp_path: Path) -> None:
+    with web(tmp_path) as url:
+        async with far(tmp_path, url) as wire:
+            await wire.call("look", HELLO)
+            (tmp_path / "answer").write_bytes(b"307 " + PAGE)
+            assert said(await wire.call("write", HELLO)) == "fine"
+    assert [call["name"] for call in calls(tmp_path)] == ["look", "write", "write"]
+
+
+async def test_a_redirect_without_an_end_is_not_followed_further(tmp_path: Path) -> None:
+    with web(tmp_path, "--always") as url:
+        async with far(tmp_path, url) as wire:
+            await wire.call("look", HELLO)
+            (tmp_path / "answer").write_bytes(b"307 " + PAGE)
+            text = said(await wire.call("write", HELLO))
+    assert text.startswith("In doubt")
+    assert f"Redirect to {url} not followed; use that URL as the endpoint" in text
+    assert [call["name"] for call in calls(tmp_path)] == ["look", "write", "write"]
+
+
+async def test_a_gated_call_takes_nothing_along_but_what_was_decided(tmp_path: Path) -> None:
+    # `task` would have the server accept the call and do it later, which no outcome tells
+    more: Message = {"line": "other", "task": {"ttl": 1}, "inputResponses": {"k": {}}, "requestState": "s"}
+    async with fronted(tmp_path) as wire:
+        await wire.call("look", HELLO, **more)
+        await wire.call("write", HELLO, _meta={"trace": "t"}, **more)
+    look, write = [entry[1] for entry in logged(tmp_path / "log") if entry[0] == "call"]
+    assert look["task"] == {"ttl": 1}  # what reads passes as it came
+    assert set(write) == {"name", "arguments", "_meta"}
+    assert write["arguments"] == HELLO
+    assert write["_meta"].pop("preflight/decision")
+    assert write["_meta"] == {"trace": "t"}

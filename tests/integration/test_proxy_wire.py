@@ -54,9 +54,9 @@ async def fronted(folder: Path, *options: str, **more: Any) -> AsyncIterator[Wir
 
 
 @contextmanager
-def web(folder: Path) -> Iterator[str]:
+def web(folder: Path, *options: str) -> Iterator[str]:
     """Run the server over HTTP and yield its address."""
-    process = subprocess.Popen(server(folder, "--http"), stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(server(folder, "--http", *options), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield process.stdout.readline().strip()

@@ -6,12 +6,14 @@ import json
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from preflight.errors import describe
+from preflight.mcp.firstword import Telling
 from preflight.mcp.jsontext import is_finite
 from preflight.mcp.lines import Unreadable, failed
 from preflight.mcp.process import unreadable
@@ -23,6 +25,14 @@ _CONNECT_SECONDS = 30.0
 _ASKED = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 _TAKEN = {"accept": "application/json, text/event-stream"}
 _READABLE: Final = ("application/json", "text/event-stream")
+_REDIRECTS: Final = 1
+"""How often a message is sent on to where the server points, on its own origin: once, for a slash at the end, say."""
+_TURNED_AWAY: Final = frozenset({401, 403, 404, 405, 413, 415, 429})
+"""With these a server says that it took nothing up, whatever else it says (R-76)."""
+_UNSURE: Final = (3, 5)
+"""The hundreds of statuses with which no error of whatever code says that nothing began."""
+_STAND_IN: Final = "Server returned an error response"
+"""What the package says of every status that it has no other words for."""
 _NUMBER: Final = "it has a number that JSON cannot say"
 _log = logging.getLogger("preflight.mcp")
 
@@ -32,20 +42,44 @@ async def connected(url: str, headers: Mapping[str, str]) -> AsyncIterator[Strea
     """Yield the streams to a server; how long it may think is not bounded here, since a call may take long."""
     timeout = httpx2.Timeout(_CONNECT_SECONDS, read=None)
     limits = httpx2.Limits(max_connections=None)
-    unanswered: dict[int | str, str] = {}
-
-    async def look(response: httpx2.Response) -> None:
-        why = _unanswered(response)
-        if why and (identifier := _asked_by(response.request)) is not None:
-            unanswered[identifier] = why
-
+    ways = _Ways()
     async with (
         httpx2.AsyncClient(
-            headers=dict(headers), timeout=timeout, limits=limits, event_hooks={"response": [look]}
+            headers=dict(headers), timeout=timeout, limits=limits, max_redirects=_REDIRECTS,
+            event_hooks={"response": [ways.look]},
         ) as client,
         streamable_http_client(url, http_client=client) as (incoming, outgoing),
-    ):
-        yield _Incoming(incoming, outgoing, unanswered), outgoing
+    ):  # fmt: skip
+        yield _Incoming(incoming, outgoing, ways), outgoing
+
+
+@dataclass
+class _Way:
+    """How the answer to a request comes: `unanswered` says why it is none, `resumed` that its stream broke off."""
+
+    status: int
+    said: str
+    unanswered: str
+    resumed: bool = False
+
+
+class _Ways:
+    """How answers came over HTTP, by the ids of their requests."""
+
+    def __init__(self) -> None:
+        self._open: dict[int | str, _Way] = {}
+
+    async def look(self, response: httpx2.Response) -> None:
+        if (identifier := await _asked_by(response.request)) is not None:
+            said = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+            self._open[identifier] = _Way(response.status_code, visible(said[:100]), _unanswered(response))
+        elif "last-event-id" in response.request.headers:  # whose stream it takes up is not said
+            for way in self._open.values():
+                way.resumed = True
+
+    def over(self, identifier: Any) -> _Way | None:
+        """Return how an answer came, and forget it."""
+        return self._open.pop(identifier, None)
 
 
 def _unanswered(response: httpx2.Response) -> str:
@@ -58,9 +92,10 @@ def _unanswered(response: httpx2.Response) -> str:
     return ""
 
 
-def _asked_by(request: httpx2.Request) -> int | str | None:
+async def _asked_by(request: httpx2.Request) -> int | str | None:
     """Return the id of the JSON-RPC request that an HTTP request carried."""
-    sent = json.loads(request.content) if request.method == "POST" else {}
+    # one that was sent on to another place was not read yet
+    sent = json.loads(await request.aread()) if request.method == "POST" else {}
     identifier: int | str | None = sent.get("id") if "method" in sent else None
     return identifier
 
@@ -71,10 +106,10 @@ class _Incoming:
     The package answers for a server that cannot be understood, with codes with which servers refuse (R-76).
     """
 
-    def __init__(self, stream: Any, outgoing: Any, unanswered: dict[int | str, str]) -> None:
+    def __init__(self, stream: Any, outgoing: Any, ways: _Ways) -> None:
         self._stream = stream
         self._outgoing = outgoing
-        self._unanswered = unanswered
+        self._ways = ways
 
     def __aiter__(self) -> Self:
         return self
@@ -93,17 +128,10 @@ class _Incoming:
                 return item
             await self._refused(message)
             return None
-        why = self._why_not(message)
-        return unreadable(Unreadable(why, Heading(message.id))) if why else item
-
-    def _why_not(self, answer: Any) -> str:
-        """Return why an answer cannot be read; empty where it can be."""
-        why = self._unanswered.pop(answer.id, "")
-        if isinstance(answer, types.JSONRPCResponse):
-            return "" if is_finite(answer.result) else _NUMBER
-        if why or answer.error.code == types.PARSE_ERROR:
-            return why or "it is no JSON-RPC 2.0 message"
-        return "" if is_finite(answer.error.data) else _NUMBER
+        way = self._ways.over(message.id)
+        if why := _why_not(message, way):
+            return unreadable(Unreadable(why, Heading(message.id)))
+        return _told(item, way) if way is not None and isinstance(message, types.JSONRPCError) else item
 
     async def _refused(self, message: Any) -> None:
         _log.warning("a server sent `%s`, which cannot be read: %s", message.method, _NUMBER)
@@ -116,6 +144,27 @@ class _Incoming:
 
     async def __aexit__(self, *raised: object) -> None:
         await self._stream.__aexit__(*raised)
+
+
+def _why_not(answer: Any, way: _Way | None) -> str:
+    """Return why an answer cannot be read; empty where it can be."""
+    if isinstance(answer, types.JSONRPCResponse):
+        return "" if is_finite(answer.result) else _NUMBER
+    why = way.unanswered if way is not None else ""
+    if why or answer.error.code == types.PARSE_ERROR:
+        return why or "it is no JSON-RPC 2.0 message"
+    return "" if is_finite(answer.error.data) else _NUMBER
+
+
+def _told(item: SessionMessage, way: _Way) -> SessionMessage:
+    """Return an error with what the way it came says of whether anything began (R-76)."""
+    message: Any = item.message
+    if message.error.message == _STAND_IN:
+        message.error.message = f"the server answered with {way.said}"
+    if way.status in _TURNED_AWAY:
+        return Telling(message, item.metadata, began=False)
+    # what stands between says its own errors, a redirect may follow an act, and a stream that broke off had begun
+    return Telling(message, item.metadata) if way.resumed or way.status // 100 in _UNSURE else item
 
 
 async def obstacle(url: str, headers: Mapping[str, str], seconds: float) -> str:

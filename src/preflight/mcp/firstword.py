@@ -6,6 +6,7 @@ can say of which request it spoke, so that what it says counts for all that are 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import mcp_types as types
@@ -26,8 +27,11 @@ class NotBegun(MCPError):
     """A server's error that says that it did not begin what it was asked for."""
 
 
-class TurnedAway(SessionMessage):
-    """An error whose way of coming says that nothing began, whatever its code: an HTTP status of that kind."""
+@dataclass
+class Telling(SessionMessage):
+    """An error whose way of coming tells whether something began, whatever its code: by an HTTP status, say."""
+
+    began: bool = True
 
 
 def speaks(item: SessionMessage) -> bool:
@@ -53,8 +57,8 @@ class FirstWords:
 
     def judged(self, identifier: int | str, fault: MCPError) -> MCPError:
         """Return the error that a request ended with, as `NotBegun` where it is one."""
-        turned_away = self._first.get(identifier)
-        if turned_away is None or not (turned_away or fault.code in NOT_BEGUN):
+        told = self._first.get(identifier)
+        if told is None or not (told or fault.code in NOT_BEGUN):
             return fault
         return NotBegun(fault.code, fault.message, fault.data)
 
@@ -78,12 +82,10 @@ class FirstWords:
         message = item.message
         if speaks(item):
             self.spoken += 1
-        elif (
-            isinstance(message, types.JSONRPCError)
-            and message.id is not None
-            and self._sent.get(message.id) == self.spoken
-        ):
-            self._first[message.id] = isinstance(item, TurnedAway)
+        elif isinstance(message, types.JSONRPCError) and message.id is not None:
+            began = item.began if isinstance(item, Telling) else None
+            if self._sent.get(message.id) == self.spoken and not began:
+                self._first[message.id] = began is False
 
     async def __aenter__(self) -> Self:
         """Open the stream."""

@@ -1,8 +1,9 @@
 """A server that answers calls with the bytes in a file, `%ID%` being the id: `python verbatim.py FILE --log FILE`.
 
 `--modern` speaks the modern era alone. `--http` serves over HTTP and prints the address: there the file begins with a
-line of the status and the content type. Once a call was answered so, the next are answered as they should be. Calls of
-`wait` are answered when `look` is called with the text `release`.
+line of the status and the content type; redirects lead to where they came from. Once a call was answered so, the next
+are answered as they should be, unless with `--always`. Calls of `wait` are answered when `look` is called with the text
+`release`.
 """
 
 from __future__ import annotations
@@ -80,6 +81,18 @@ class Web(BaseHTTPRequestHandler):
         status, kind = head.decode().split(" ", 1)
         self.send_response(int(status))
         self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(text)))
+        if status.startswith("3"):
+            self.send_header("location", self.path)
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_GET(self) -> None:
+        """Go on with a stream that broke off: with the bytes in `FILE.get`."""
+        note("get", self.headers["last-event-id"])
+        text = ANSWER.with_suffix(".get").read_bytes() if self.headers["last-event-id"] else b""
+        self.send_response(200 if text else 405)
+        self.send_header("content-type", "text/event-stream")
         self.send_header("content-length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
