@@ -62,6 +62,8 @@ class Wire:
                 if "method" in message and "id" in message:
                     self.asked.append(message)
                     tasks.start_soon(self._answer, message)
+                    self.heard.set()
+                    self.heard = anyio.Event()
                 elif "method" in message:
                     self.told.append(message)
                     self.heard.set()

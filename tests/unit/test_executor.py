@@ -211,6 +211,12 @@ def test_one_run_at_a_time_under_a_key() -> None:
     first, second = executable(made), executable(made, call_id="c2")
     assert isinstance(made.claim(first), Claimed)
     assert refused(made, second) == "key_busy"
+    lost = made.claim(second)
+    assert isinstance(lost, Refused)
+    assert lost.why.endswith(
+        f"it is decision `{first.decision_id}`; if it does not end by itself, `preflight in-doubt` lists it; a person "
+        f"finds out what came of it, and `preflight settle {first.decision_id}` with the outcome lets others run"
+    )
 
 
 def test_another_key_may_run_meanwhile() -> None:
