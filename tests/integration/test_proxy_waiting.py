@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import pytest
 
 from tests.integration.test_proxy_asks import FORM, RULES, records, states
 from tests.integration.test_proxy_first_word import HELLO, server
-from tests.integration.wire import Answer, Message, Wire, connected, logged, said
+from tests.integration.wire import SECONDS, Answer, Message, Wire, connected, logged, said
 
 HURRIED = Path(__file__).resolve().parent / "upstreams" / "hurried.py"
 ASKS = ("--asks", "elicitation/create")
@@ -131,3 +133,63 @@ async def test_after_a_crash_the_run_that_keeps_others_waiting_is_named(tmp_path
     assert text.startswith("Nothing was called: another run of `")
     assert f"it is decision `{left.decision_id}`; if it does not end by itself, `preflight in-doubt` lists it" in text
     assert f"`preflight settle {left.decision_id}`" in text
+
+
+class Far:
+    """A handshake client over HTTP that reads the stream of its call, and may hang up in the middle."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.headers: dict[str, str] = {}
+        greeting = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": FORM,
+            "clientInfo": {"name": "far", "version": "1"},
+        }
+        response = self.post({"id": 0, "method": "initialize", "params": greeting})
+        self.headers = {"mcp-session-id": response.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+        response.read()
+        self.post({"method": "notifications/initialized"}).read()
+
+    def post(self, message: Message) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        headers = {
+            "authorization": "Bearer hurried", "connection": "close", "content-type": "application/json",
+            "accept": "application/json, text/event-stream", **self.headers,
+        }  # fmt: skip
+        connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", **message}), headers)
+        return connection.getresponse()
+
+    def call(self, line: str) -> Iterator[Message]:
+        """Call `write`, answer the gate's own form, and yield what else comes."""
+        response = self.post(
+            {"id": 1, "method": "tools/call", "params": {"name": "write", "arguments": {"line": line}}}
+        )
+        with response:
+            for text in response:
+                message = json.loads(text[5:]) if text.startswith(b"data: {") else {}
+                if "restatement" in json.dumps(message.get("params")):
+                    content = {"restatement": f'write "{line}" now'}
+                    self.post({"id": message["id"], "result": {"action": "accept", "content": content}}).read()
+                elif message:
+                    yield message
+
+
+@pytest.mark.parametrize("era", [(), ("--modern",)])
+def test_a_client_that_hung_up_keeps_the_others_waiting_for_a_short_while(tmp_path: Path, era: tuple[str, ...]) -> None:
+    ends = ("--ends", '{"error": {"code": -32602, "message": "no note"}}')
+    command = hurried(tmp_path, *ASKS, *ends, *era, budget=20, patience=40, front="--http")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        asked = Far(port).call("hello")
+        assert next(asked)["params"]["message"] == "A note?"
+        asked.close()  # type: ignore[attr-defined]
+        (answer,) = Far(port).call("hello")
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+    # it waited for its turn, and that came when the first call ended
+    assert said(answer).startswith("Not called again")
+    assert states(tmp_path).count("in_doubt") == 1

@@ -108,7 +108,7 @@ class Read:
         if key is not None and key[0]:
             self._open.add(key)
             post = Post(message, lambda: self._open.discard(key))
-        with post.under_way():
+        with post.served():
             await self._app({**scope, POST: post}, receive, send)
 
 

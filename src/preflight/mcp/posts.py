@@ -18,6 +18,9 @@ class Post:
         self._message = message
         self._over = over
         self._busy = 0
+        self._to_tell: list[Callable[[], object]] = []
+        self.hung_up = False
+        """Whether its client left before it was answered."""
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
@@ -29,6 +32,28 @@ class Post:
             self._busy -= 1
             if not self._busy:
                 self._over()
+
+    @contextmanager
+    def served(self) -> Iterator[None]:
+        """Keep the connection it came over inside: where somebody is still busy with it after that, its client left."""
+        with self.under_way():
+            try:
+                yield
+            finally:
+                self.hung_up = self._busy > 1
+                for tell in self._to_tell if self.hung_up else ():
+                    tell()
+
+    @contextmanager
+    def when_hung_up(self, tell: Callable[[], object]) -> Iterator[None]:
+        """Call `tell` if the client leaves, or left, while inside."""
+        self._to_tell.append(tell)
+        if self.hung_up:
+            tell()
+        try:
+            yield
+        finally:
+            self._to_tell.remove(tell)
 
     def params_of(self, method: str, identifier: object, read: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
         """Return the parameters of a message with numbers as they were written, if this is the one that was `read`."""

@@ -18,7 +18,7 @@ from anyio.abc import TaskStatus
 from preflight.mcp.eras import MODERN_VERSION, VERSION_KEY, Era, Object, meta_fault
 from preflight.mcp.introduced import Client, introduce, modern_client, plain
 from preflight.mcp.listening import Listening
-from preflight.mcp.posts import post_of
+from preflight.mcp.posts import Post, post_of
 
 try:
     import mcp_types as types
@@ -39,6 +39,7 @@ try:
     from mcp.shared.message import SessionMessage
     from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
+    from preflight.mcp.answering import asked
     from preflight.mcp.firstword import NOT_BEGUN, FirstWords, NotBegun
 except ImportError as absent:
     message = f"`{absent.name}` is not installed; install the extra: pip install 'execution-state-preflight[proxy]'"
@@ -78,6 +79,7 @@ class Inbound:
     version: str
     client: Client
     _channel: Any
+    _post: Post | None = None
 
     @property
     def meta(self) -> Object:
@@ -96,16 +98,7 @@ class Inbound:
 
     async def ask(self, method: str, params: Object, seconds: float = math.inf) -> Object:
         """Send a request to the client and return its result; raises MCPError with what it answers instead."""
-        return await _asked(self._channel, method, params, seconds)
-
-
-async def _asked(channel: Any, method: str, params: Object, seconds: float) -> Object:
-    try:
-        with anyio.fail_after(seconds):  # sending is bounded too: of a client that vanished nobody reads
-            result: Object = await channel.send_raw_request(method, params)
-    except TimeoutError:
-        raise MCPError(TIMED_OUT, f"the client did not answer `{method}` within {seconds:g} seconds") from None
-    return result
+        return await asked(self._channel, method, params, seconds, self._post)
 
 
 Handle = Callable[[Inbound], Awaitable[Object | None]]
@@ -165,7 +158,7 @@ class Front:
         connections = list(self._connections.values())
         if len(connections) != 1:
             raise MCPError(METHOD_NOT_FOUND, f"no single client is at hand to answer `{method}`")
-        return await _asked(connections[0], method, params, seconds)
+        return await asked(connections[0], method, params, seconds)
 
     # what both ways in have in common
 
@@ -195,8 +188,8 @@ class Front:
         if inbound.era == "modern":
             own: Object = {"resultType": "complete", "supportedVersions": list(MODERN_PROTOCOL_VERSIONS)}
             return await self._greet(inbound, {**own, "ttlMs": 0, "cacheScope": "private"})
-        asked = inbound.params.get("protocolVersion")
-        inbound.version = asked if asked in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
+        wanted = inbound.params.get("protocolVersion")
+        inbound.version = wanted if wanted in HANDSHAKE_PROTOCOL_VERSIONS else LATEST_HANDSHAKE_VERSION
         server = {"name": self._name, "version": "0"}
         self._joined = self._joined or anyio.Event()
         return await self._greet(inbound, {"protocolVersion": inbound.version, "serverInfo": server})
@@ -239,13 +232,14 @@ class Front:
         return await self.answered(inbound)
 
     def _inbound(self, ctx: Any, connection: Any) -> Inbound:
-        params = _params(post_of(ctx).params_of(ctx.method, ctx.request_id, ctx.params))
+        post = post_of(ctx)
+        params = _params(post.params_of(ctx.method, ctx.request_id, ctx.params))
         era: Era = "modern" if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else "handshake"
         client = modern_client(params) if era == "modern" else connection.state.setdefault("preflight", None)
         if client is None:
             client = connection.state["preflight"] = self.new_client()
         channel = ctx.session._request_outbound  # noqa: SLF001
-        return Inbound(ctx.method, params, ctx.request_id, era, ctx.protocol_version, client, channel)
+        return Inbound(ctx.method, params, ctx.request_id, era, ctx.protocol_version, client, channel, post)
 
 
 class _Line:
