@@ -20,10 +20,11 @@ from preflight.hosts.store import Said, Session, Store
 from preflight.mcp import catalogue
 from preflight.mcp.catalogue import RECENT, Catalogue, Unclear
 from preflight.mcp.config import of_command
+from preflight.mcp.greeting import nobody
 from preflight.mcp.marks import HELD, NAMED_TWICE
 from preflight.mcp.sdk import MCPError
 from preflight.mcp.stdio import StdioServer
-from preflight.mcp.upstream import Upstream, nobody
+from preflight.mcp.upstream import Upstream
 from preflight.standing import fingerprint_of, listed_twice
 from tests.integration.test_proxy_asks import records, states
 from tests.integration.wire import Answer, Message, Wire, connected, logged, nothing, proxy, said

@@ -16,8 +16,9 @@ import anyio
 
 from preflight.errors import InvalidInput, ProviderError
 from preflight.mcp.eras import Object
+from preflight.mcp.greeting import Greeting
 from preflight.mcp.sdk import INVALID_PARAMS, TIMED_OUT, Inbound, MCPError
-from preflight.mcp.upstream import Greeting, Upstream
+from preflight.mcp.upstream import Upstream
 from preflight.model.tool import Tool
 from preflight.render.visible import visible
 from preflight.standing import listed_twice

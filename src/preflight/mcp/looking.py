@@ -13,9 +13,10 @@ from preflight.logs import quiet_wire
 from preflight.mcp.catalogue import pages
 from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import Era, Object
+from preflight.mcp.greeting import Greeting, nobody
 from preflight.mcp.parking import Exchange
 from preflight.mcp.sdk import METHOD_NOT_FOUND, MCPError
-from preflight.mcp.upstream import Greeting, Upstream, nobody
+from preflight.mcp.upstream import Upstream
 
 _ERAS: Final[tuple[Era, ...]] = ("modern", "handshake")
 PATIENCE: Final = 20.0

@@ -14,6 +14,7 @@ from preflight.mcp import eras, texts
 from preflight.mcp.catalogue import RECENT, Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object
 from preflight.mcp.gating import Gating, Held, Ready
+from preflight.mcp.greeting import Greeting, nobody
 from preflight.mcp.jsontext import exact
 from preflight.mcp.lists import KEYS, Lists
 from preflight.mcp.marks import Marks
@@ -22,7 +23,7 @@ from preflight.mcp.parking import Exchange, Parking
 from preflight.mcp.prying import pries
 from preflight.mcp.sdk import METHOD_NOT_FOUND, Front, Inbound, MCPError, types
 from preflight.mcp.together import PATIENCE, WHAT_TO_DO, Together, instructed, noted
-from preflight.mcp.upstream import Greeting, Progress, Upstream, nobody
+from preflight.mcp.upstream import Progress, Upstream
 from preflight.render.visible import visible
 
 _log = logging.getLogger("preflight.mcp")

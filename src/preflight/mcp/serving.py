@@ -23,6 +23,7 @@ from preflight.mcp.catalogue import Catalogue
 from preflight.mcp.config import ServerConfig
 from preflight.mcp.eras import Object
 from preflight.mcp.gating import BUDGET_SECONDS, Gating, Who
+from preflight.mcp.greeting import nobody
 from preflight.mcp.jsontext import plain
 from preflight.mcp.marks import Marks
 from preflight.mcp.nopage import NoPage
@@ -31,7 +32,7 @@ from preflight.mcp.parking import Exchange
 from preflight.mcp.proxy import Proxy
 from preflight.mcp.standard import standard_streams
 from preflight.mcp.together import PATIENCE
-from preflight.mcp.upstream import Upstream, nobody
+from preflight.mcp.upstream import Upstream
 from preflight.model.instruction import Segment
 from preflight.ports import Storage, Words
 from preflight.rulebook import RulesGiven, rules_source

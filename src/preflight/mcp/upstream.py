@@ -6,7 +6,6 @@ import itertools
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
@@ -16,13 +15,13 @@ from anyio.abc import TaskGroup, TaskStatus
 from preflight.errors import describe, innermost
 from preflight.mcp import eras
 from preflight.mcp.deliveries import Deliveries
-from preflight.mcp.eras import Era, Object
+from preflight.mcp.eras import Object
+from preflight.mcp.greeting import Greeting, own_info
 from preflight.mcp.parking import Exchange
 from preflight.mcp.rounds import answered
 from preflight.mcp.sdk import (
     CLOSED,
     UNSUPPORTED,
-    Client,
     Inbound,
     MCPError,
     Peer,
@@ -60,18 +59,6 @@ class Reporter(Protocol):
     async def told(self, server: Upstream, method: str, params: Object) -> None:
         """Take a notification of the server's."""
         ...
-
-
-@dataclass
-class Greeting:
-    """What a server said about itself, as it said it."""
-
-    era: Era
-    version: str
-    capabilities: Object
-    info: Object
-    instructions: object = None
-    whole: Object = field(default_factory=dict)
 
 
 class Upstream:
@@ -284,7 +271,7 @@ class Upstream:
         params = {
             "protocolVersion": version,
             "capabilities": client.client.capabilities,
-            "clientInfo": _info(client),
+            "clientInfo": own_info(client),
         }
         result = await self._peer.request("initialize", params, seconds=_GREETING_SECONDS, cancel=False)
         agreed = result.get("protocolVersion")
@@ -326,7 +313,7 @@ class Upstream:
         params["_meta"] = {
             **_object(params.get("_meta")),
             eras.VERSION_KEY: eras.MODERN_VERSION,
-            eras.CLIENT_KEY: _info(client),
+            eras.CLIENT_KEY: own_info(client),
             eras.CAPABILITIES_KEY: client.client.capabilities,
         }
         headers = {"mcp-protocol-version": eras.MODERN_VERSION, "mcp-method": method}
@@ -384,16 +371,6 @@ async def _when_set(closing: anyio.Event, tasks: TaskGroup) -> None:
 async def _until_closed(peer: Peer, tasks: TaskGroup) -> None:
     await peer.closed.wait()
     tasks.cancel_scope.cancel()
-
-
-def nobody(era: Era) -> Inbound:
-    """Stand in for a client where the program itself speaks; a server that was greeted before never sees it."""
-    version = eras.MODERN_VERSION if era == "modern" else eras.NEWEST_HANDSHAKE
-    return Inbound("", {}, None, era, version, Client("", "preflight"), None)
-
-
-def _info(client: Inbound) -> Object:
-    return {"name": client.client.name or "preflight", "version": client.client.version or "0"}
 
 
 def _object(value: object) -> Object:
