@@ -193,3 +193,19 @@ def test_a_client_that_hung_up_keeps_the_others_waiting_for_a_short_while(tmp_pa
     # it waited for its turn, and that came when the first call ended
     assert said(answer).startswith("Not called again")
     assert states(tmp_path).count("in_doubt") == 1
+
+
+async def test_who_was_told_to_wait_runs_when_the_call_is_sent_again(tmp_path: Path) -> None:
+    async with fronted(tmp_path, *ASKS, budget=4) as wire:
+        first = await wire.begin("tools/call", {"name": "write", "arguments": HELLO})
+        await asked_by_the_server(wire)
+        assert "another call of this kind is under way" in said(await wire.call("write", OTHER))
+        for call in (first, None):
+            if call is None:
+                call = await wire.begin("tools/call", {"name": "write", "arguments": OTHER})  # noqa: PLW2901
+                await asked_by_the_server(wire)
+            (question,) = [each for each in wire.asked if "restatement" not in json.dumps(each)]
+            await wire.send({"id": question["id"], "result": {"action": "decline"}})
+            assert said(await wire.end(call)) == "fine"
+            wire.asked.clear()
+    assert states(tmp_path).count("executed") == 2
