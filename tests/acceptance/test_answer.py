@@ -62,6 +62,20 @@ def test_what_does_not_fit_is_asked_again_at_the_terminal(shell: Shell) -> None:
     assert "it takes text, matching `^[0-9]{10}$`" in ran.out
 
 
+def test_a_word_of_the_prompt_is_no_value_at_a_terminal(shell: Shell) -> None:
+    shell.learn("send won", "bank/transfer")
+    given = of_type({"type": ["string", "null"]})
+    checked = shell("check", "--json", shell.request("r.json", given))
+    question = checked.json["question"]["question_id"]
+    assert "`--none x` says that there is none" in shell("pending").out
+    ran = shell.at_a_terminal("answer", question, "--json", types="none\n2\n")
+    assert ran.code == 0, ran.out + ran.err
+    assert "type one of the numbers 1, 2" in ran.out
+    decision = shell("audit", "--decision", "execute", "--json").json
+    [field] = decision["fields"]
+    assert (field["status"], field["value"]) == ("null", None)
+
+
 def test_without_a_terminal_nothing_is_answered(shell: Shell) -> None:
     question = asked(shell)
     ran = shell("answer", question, "to_account=3520198845")

@@ -203,3 +203,25 @@ async def test_what_the_server_refuses_is_its_own_result(tmp_path: Path) -> None
         response = await wire.call("transfer", call)
     assert said(response) == "Held, nothing was called: condition `enough_balance` does not hold."
     assert states(tmp_path) == ["hold"]
+
+
+async def test_words_that_cannot_be_read_are_told_on_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "words.db").write_bytes(b"no database" * 1000)
+    (tmp_path / "words.db").chmod(0o600)
+    async with at_bank(tmp_path, told=tmp_path / "told") as wire:
+        assert "Nothing was called" in said(await wire.call("transfer", RENT))
+    told = (tmp_path / "told").read_text(encoding="utf-8")
+    assert told.count("preflight: the user's words cannot be read, so that values will be asked for:") == 1
+
+
+async def test_a_broken_edit_of_the_rules_is_told_on_standard_error_once(tmp_path: Path) -> None:
+    rules = rules_with(tmp_path, BANK_RULES, "{irreversible: terminal}")
+    command = proxy(tmp_path / "records.db", rules, bank(tmp_path), name="bank")
+    async with connected(command, told=tmp_path / "told") as wire:
+        (rules / "channels.yaml").write_text("version: 1\nservrs: {}\n", encoding="utf-8")
+        while "refused" not in (tmp_path / "told").read_text(encoding="utf-8"):  # looked at once in a second
+            assert (await wire.call("balance_get", {"account": "1102534471"}))["result"]
+        assert (await wire.call("balance_get", {"account": "1102534471"}))["result"]
+    told = (tmp_path / "told").read_text(encoding="utf-8")
+    assert told.count("preflight: a broken edit of the rules is refused, the last good ones stay:") == 1
+    assert "servrs" in told

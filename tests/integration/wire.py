@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -156,11 +156,12 @@ async def connected(
     environment: Mapping[str, str] | None = None,
     greet: bool = True,
     seconds: float = SECONDS,
+    told: Path | None = None,
 ) -> AsyncIterator[Wire]:
-    """Start a server and greet it."""
-    process = await anyio.open_process(
-        list(command), env={**os.environ, **(environment or {})}, stderr=sys.stderr, start_new_session=True
-    )
+    """Start a server and greet it; what it writes to standard error is kept in the file `told`, where one is named."""
+    env = {**os.environ, **(environment or {})}
+    with told.open("ab") if told is not None else nullcontext(sys.stderr) as stderr:
+        process = await anyio.open_process(list(command), env=env, stderr=stderr, start_new_session=True)
     wire = Wire(process, era, able or {}, answer)
     try:
         with anyio.fail_after(seconds):

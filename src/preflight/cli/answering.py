@@ -71,8 +71,10 @@ def answer(
 ) -> None:
     """Answer a question once, and decide the call again.
 
-    Without values, each open slot is asked for in turn. A value is read as its slot's type wants it; checklist
-    items are confirmed by exactly `ITEM=true`; where the act is asked for again, say `restatement=WORDS`.
+    Without values, each open slot is asked for in turn; what may be absent, or is shown to be approved, is answered by
+    a number first. A value is read as its slot's type wants it; --none says that there is none, checklist items are
+    confirmed by exactly `ITEM=true`, shown text by `confirm/…=true`; where the act is asked for again, say
+    `restatement=WORDS`.
 
     A person answers, at a terminal; no tool that a model can call does. Who answers there is taken to be the
     user who was asked, unless --person names another.
@@ -93,7 +95,7 @@ def answer(
         stored = _stored(gate, question)
         said = given_values(stored, values or [], none or [])
         if not said and channel == "terminal":
-            Screen().show(asked(stored, runs_for(gate.storage, stored), _record(gate, stored)))
+            Screen().show(asked(stored, runs_for(gate.storage, stored), _record(gate, stored), prompted=True))
             said = prompted_values(stored)
         answered = gate.answer(question, said, person=person or stored.user_id, channel=channel)
         steps = [] if read_tool or isinstance(answered, Accepted) else unreached(gate, answered.record)

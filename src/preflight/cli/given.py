@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from preflight.core import strict_json
-from preflight.errors import AnswerRefused, InvalidInput
+from preflight.errors import AnswerRefused, InvalidInput, storable
 from preflight.model.json_value import thaw
 from preflight.model.question import RESTATEMENT, AskedSlot, Question
 from preflight.questions import fitting
@@ -31,24 +32,69 @@ def given_values(question: Question, texts: Sequence[str], none: Sequence[str]) 
 
 
 def prompted_values(question: Question, ask: Callable[[str], str] | None = None) -> dict[str, object]:
-    """Ask for each open slot in turn; an empty line leaves it open, and what does not fit is asked again."""
+    """Ask for each open slot in turn; an empty line leaves it open, and what does not fit is asked again.
+
+    Where something else than a value can be said, that is chosen first, by a number: no word of a prompt is read as
+    a value, and any text can be typed as one (R-5, R-46, R-57).
+    """
     ask = ask or _prompt
     said: dict[str, object] = {}
     if question.kind == "restatement":
         text = ask("   what should be done: ").strip()
         return {RESTATEMENT: text} if text else {}
     for slot in question.slots:
-        while text := ask(f"   {visible(slot.name)}: ").strip():
+        said |= _prompted(slot, ask)
+    for item in question.items:
+        while text := ask(f"   {visible(item.id)} (`true` confirms): ").strip():
             try:
-                said[slot.name] = fitting(slot, _typed(slot, text))
+                said[item.id] = _confirmed(item.id, text)
                 break
             except AnswerRefused as fault:
-                print(f"   {visible(str(fault))}")  # noqa: T201  said to the person who types
-    approvals = [slot.confirm for slot in question.slots if slot.confirm is not None and slot.name not in said]
-    for name in (*approvals, *(item.id for item in question.items)):
-        if text := ask(f"   {visible(name)} (`true` confirms): ").strip():
-            said[name] = _confirmed(name, text)
+                _tell(str(fault))
     return said
+
+
+def _prompted(slot: AskedSlot, ask: Callable[[str], str]) -> dict[str, object]:
+    """Return what is said of one slot: its value, that there is none, or that its shown text is approved."""
+    chosen = _chosen(slot, ask)
+    if chosen == _APPROVE and slot.confirm is not None:
+        return {slot.confirm: True}
+    if chosen == _ABSENT:
+        return {slot.name: None}
+    name = visible(slot.name)
+    while chosen == _VALUE and (text := ask(f"   {name}: ").strip()):
+        try:
+            return {slot.name: fitting(slot, _typed(slot, text))}
+        except AnswerRefused as fault:
+            _tell(str(fault))
+    return {}
+
+
+_APPROVE: Final = "approve it as it is shown"
+_VALUE: Final = "type a value"
+_ABSENT: Final = "there is none"
+
+
+def _chosen(slot: AskedSlot, ask: Callable[[str], str]) -> str | None:
+    """Return which of the ways to answer is taken, where there are several; None leaves the slot open."""
+    ways = [_VALUE]
+    if slot.confirm is not None:
+        ways.insert(0, _APPROVE)
+    if slot.nullable:
+        ways.append(_ABSENT)
+    if len(ways) == 1:
+        return _VALUE
+    numbers = {str(number): way for number, way in enumerate(ways, 1)}
+    offered = ", ".join(f"{number} {way}" for number, way in numbers.items())
+    while text := ask(f"   {visible(slot.name)} ({offered}): ").strip():
+        if text in numbers:
+            return numbers[text]
+        _tell(f"nothing was read from this; type one of the numbers {', '.join(numbers)}, or nothing to leave it open")
+    return None
+
+
+def _tell(text: str) -> None:
+    print(f"   {visible(text)}")  # noqa: T201  said to the person who types
 
 
 def _prompt(text: str) -> str:
@@ -93,7 +139,27 @@ def _read(question: Question, name: str, text: str) -> object:
     if question.kind == "restatement":
         return text
     slot = next((slot for slot in question.slots if slot.name == name), None)
-    return _confirmed(name, text) if slot is None else _typed(slot, text)
+    if slot is None:
+        return _confirmed(name, text)
+    _check_meant(slot, text)
+    return _typed(slot, text)
+
+
+def _check_meant(slot: AskedSlot, text: str) -> None:
+    """Refuse a word that may be meant as an answer of another kind, and would be sent as text (R-5, R-46, R-57)."""
+    if "string" not in types_of(slot.schema) or text in _members(slot.schema):
+        return
+    name = storable(slot.name)
+    if slot.nullable and text.lower() in _NOTHING:
+        message = f'`{name}={text}` may be the text or that there is none; write `--none {name}`, or `{name}:="{text}"`'
+        raise AnswerRefused(message)
+    if slot.confirm is not None and text.lower() in _YES:
+        message = f'`{name}={text}` may be the text or an approval; write `{slot.confirm}=true`, or `{name}:="{text}"`'
+        raise AnswerRefused(message)
+
+
+_NOTHING: Final = frozenset({"none", "null", "nothing", "there is none"})
+_YES: Final = frozenset({"true", "yes", "y", "ok"})
 
 
 def _confirmed(name: str, text: str) -> bool:

@@ -40,7 +40,8 @@ from preflight.rulebook import RulesGiven, rules_source
 Vouch = Callable[[Upstream, str], Awaitable[None]]
 """Raises where a server's tool is not known to be the one that was accepted."""
 _READ_SECONDS: Final = 30.0
-_log = logging.getLogger("preflight.mcp")
+_log = logging.getLogger("preflight")
+"""The logger of the whole package: what the rules and the words tell is told, too (R-67)."""
 
 
 class NoWords:

@@ -14,16 +14,18 @@ from preflight.render.styled import Block, Line, Piece, labelled, line
 from preflight.render.visible import quoted, value_text, visible
 
 
-def asked(question: Question, runs: int = 1, record: Record | None = None) -> list[Block]:
+def asked(question: Question, runs: int = 1, record: Record | None = None, *, prompted: bool = False) -> list[Block]:
     """Return the question with every slot and item that is open, and how many runs wait for its answer.
 
     With the `record` of what asked, also what it is about, and the user's own words that come near an open slot.
+    Where the slots are `prompted` for, how to answer in the command's arguments is not said.
     """
     lines: list[Block] = [(Piece("?  ", "ask"), Piece(visible(question.message), "strong"))]
     lines += [] if record is None else _about(record)
     states = {} if record is None else {state.name: state for state in record.states}
     for slot in question.slots:
         lines += _slot(slot, states.get(slot.name))
+        lines += [] if prompted else _said_by(slot)
     lines += [_item(item) for item in question.items]
     lines.append(labelled("   id", question.question_id, "dim"))
     lines.append(labelled("   for", f"{visible(question.user_id)}, open until {question.expires_at[:16]} UTC", "dim"))
@@ -61,7 +63,16 @@ def _slot(slot: AskedSlot, state: FieldState | None) -> list[Line]:
         lines += [line(f"      - {value_text(choice)}") for choice in slot.choices]
     if slot.confirm is not None:  # R-57: approved as it is shown, whole
         lines.append(line(f"      it would be: {value_text(slot.shown)}"))
+    return lines
+
+
+def _said_by(slot: AskedSlot) -> list[Line]:
+    """Return which arguments say something else than a value: no word of them is one (R-5, R-46)."""
+    lines: list[Line] = []
+    if slot.confirm is not None:
         lines.append(line(f"      exactly `{visible(slot.confirm)}=true` approves it; another text replaces it"))
+    if slot.nullable:
+        lines.append(line(f"      `--none {visible(slot.name)}` says that there is none", "dim"))
     return lines
 
 

@@ -85,7 +85,7 @@ def wanted(schema: object, *, nullable: bool = False) -> str:
     if isinstance(kind := given.get("format"), str):
         details.append(_FORMATS.get(kind, visible(kind)))
     if nullable:
-        details.append("or none")
+        details.append("or that there is none")
     return ", ".join([what, *details])
 
 

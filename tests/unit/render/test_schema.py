@@ -31,7 +31,7 @@ def test_a_schema_in_words(schema: Any, words: str) -> None:
 
 
 def test_none_is_offered_where_it_is_taken() -> None:
-    assert wanted({"type": "string"}, nullable=True) == "text, or none"
+    assert wanted({"type": "string"}, nullable=True) == "text, or that there is none"
 
 
 def test_no_default_example_or_constant_is_named() -> None:
