@@ -87,7 +87,7 @@ class _Parts:
             storage, clock, limits, lambda: rules().digest, recheck, admit, signer=signer, secrets=secrecy
         )
         self._questions = Questions(storage, clock, secrecy, rules)
-        self.ask_by = self._questions.ask_by
+        self.ask_by, self.answerable = self._questions.ask_by, self._questions.answerable
         self._recovery = Recovery(storage, clock, signer)
 
     def pending(self, scope: Scope | None = None) -> list[Question]:

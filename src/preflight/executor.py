@@ -5,6 +5,7 @@ Nothing here can decide: there is no way to pass arguments, and no import of the
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
@@ -40,6 +41,8 @@ from preflight.secrecy.masking import Needles
 Call = Callable[[ToolCall], object]
 AsyncCall = Callable[[ToolCall], Awaitable[object]]
 META_KEY = "preflight/decision"
+CANCELLED = "the client cancelled the call, or went away, before its outcome was known"
+"""What is recorded of a call that nobody waited for any more."""
 
 
 def never(record: Record, condition: ConditionState) -> bool:  # noqa: ARG001  there is nothing to check with
@@ -171,7 +174,7 @@ class Executor:
         `failed` only when the provider refused it or it was never sent (`ProviderError`, or `refused`);
         anything else leaves open what happened there: `in_doubt` (R-76).
         """
-        error = describe(fault) if isinstance(fault, BaseException) else storable(fault)
+        error = _said_of(fault) if isinstance(fault, BaseException) else storable(fault)
         error = self._needles(claimed).mask(error)
         outcome = Outcome(error=error)
         if refused or isinstance(fault, ProviderError):
@@ -311,6 +314,11 @@ def _call_of(record: Record, secret: tuple[Path, ...]) -> ToolCall:
     arguments: dict[str, object] = msgspec.to_builtins(record.call_arguments or {})
     meta = {META_KEY: record.decision_id}
     return ToolCall(record.tool.server, record.tool.name, arguments, record.decision_id, meta, secret)
+
+
+def _said_of(fault: BaseException) -> str:
+    """Return a fault in words; how a program ends what it waits for says nothing to people."""
+    return CANCELLED if isinstance(fault, asyncio.CancelledError) else describe(fault)
 
 
 def _masked(needles: Needles, result: object) -> object:

@@ -169,6 +169,7 @@ def _without_candidates(schema: object) -> object:
     }
 
 
+_ANSWERED = "question `{}` was answered before; the first answer stands"
 _WHERE: Mapping[Channel, str] = {
     "program": "on the answer page or at a terminal",
     "page": "on the answer page or at a terminal",
@@ -204,6 +205,20 @@ class Questions:
             message = f"question `{question.question_id}` was asked under rules, and none are given here; {NO_RULES}"
             raise AnswerRefused(message)
 
+    def answerable(self, question_id: str) -> Question:
+        """Return a question that can be answered now; raises AnswerRefused saying why one cannot."""
+        question = self._storage.question(question_id)
+        if question is None:
+            message = f"no question has the id `{question_id}`; `preflight pending` lists the open ones"
+            raise AnswerRefused(message)
+        if self._clock.now() >= seconds_of(question.expires_at):
+            message = f"question `{question_id}` expired at {question.expires_at}; check the call again"
+            raise AnswerRefused(message)
+        self._judged(question)
+        if self._storage.answer_to(question_id) is not None:
+            raise AnswerRefused(_ANSWERED.format(question_id))
+        return question
+
     def take(
         self, question_id: str, given: Mapping[str, object], *, person: str, channel: str
     ) -> tuple[Question, Answer]:
@@ -211,15 +226,7 @@ class Questions:
 
         `given` maps slot names to values, item ids to True, and `restatement` to text where that is asked.
         """
-        question = self._storage.question(question_id)
-        if question is None:
-            message = f"no question has the id `{question_id}`"
-            raise AnswerRefused(message)
-        now = self._clock.now()
-        if now >= seconds_of(question.expires_at):
-            message = f"question `{question_id}` expired at {question.expires_at}; check the call again"
-            raise AnswerRefused(message)
-        self._judged(question)
+        question, now = self.answerable(question_id), self._clock.now()
         least = self.ask_by(question)
         if type(channel) is str and not enough(channel, least):
             message = f"an answer by `{storable(channel)}` does not count here; answer {_WHERE[least]}"
@@ -233,8 +240,7 @@ class Questions:
             message = _secrets_of(asked, given).mask(str(refused))
             raise AnswerRefused(message) from None
         if not self._storage.answer(self._secrecy.answer(answer, question)):
-            message = f"question `{question_id}` was answered before; the first answer stands"
-            raise AnswerRefused(message)
+            raise AnswerRefused(_ANSWERED.format(question_id))
         return asked, answer
 
 

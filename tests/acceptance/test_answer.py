@@ -240,3 +240,46 @@ def test_a_question_says_what_it_is_about_and_which_words_it_is_about(shell: She
     shown = shell("pending").out
     assert 'about   "send 500,000 won to 3520198845 on 4 December at 18:30", by bank/transfer' in shown
     assert 'the user wrote "4 December at 18:30"' in shown
+
+
+RULES = {"servers": {"bank": {"tools": {"transfer": {"effect": "reversible"}}}}}
+
+
+def under_rules(shell: Shell, tmp_path: Path) -> Path:
+    rules = tmp_path / "my rules.json"
+    rules.write_text(json.dumps({"version": 1, **RULES}), encoding="utf-8")
+    shell.env["PREFLIGHT_RULES"] = str(rules)
+    return rules
+
+
+def test_the_command_that_answers_is_told_whole(shell: Shell, tmp_path: Path) -> None:
+    rules = under_rules(shell, tmp_path)
+    question = asked(shell)
+    command = f"preflight --rules '{rules}' answer {question} --db {shell.db}"
+    assert command in shell("pending").out
+    del shell.env["PREFLIGHT_RULES"]
+    assert f"preflight --rules PATH answer {question}" in shell("pending").out
+
+
+def test_missing_rules_are_said_before_anything_is_typed(shell: Shell, tmp_path: Path) -> None:
+    under_rules(shell, tmp_path)
+    question = asked(shell)
+    del shell.env["PREFLIGHT_RULES"]
+    ran = shell.at_a_terminal("answer", question, types="3520198845\n")
+    assert (ran.code, ran.out) == (2, "")
+    assert "was asked under rules, and none are given here" in ran.err
+
+
+def test_what_a_client_called_goes_on_when_it_calls_again(shell: Shell) -> None:
+    ran = shell("answer", asked(shell, call_id=f"{'0a' * 16}.0"), "to_account=3520198845", *SCRIPT)
+    assert ran.code == 0
+    assert "it goes on when its client sends exactly the same call again" in ran.out
+    assert "preflight execute" not in ran.out
+
+
+def test_the_command_that_learns_names_the_user(shell: Shell) -> None:
+    shell.learn("pay rent", "bank/transfer")
+    ran = shell("check", shell.request("r.json", transfer()))
+    assert f"preflight learn PHRASE SERVER/TOOL --user minji --db {shell.db}" in ran.out
+    shell.learn("send won", "bank/transfer")
+    assert shell("check", shell.request("r.json", transfer(call_id="c2"))).code == 10

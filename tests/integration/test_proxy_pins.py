@@ -103,7 +103,10 @@ async def test_a_gated_call_starts_only_on_what_the_server_lists_when_it_is_aske
         assert said(await wire.call("look", {"line": "a"})) == "tools did look"
         server.lists(LOOK, WORSE)
         refused = await wire.call("write", HELLO)
-        assert "the tool is not the one decision" in said(refused)
+        stopped = "the tool is not the one that was accepted" if "pin" in rules else "the tool is not the one decision"
+        assert stopped in said(refused)
+        held = [r.gate.kind for r in records(tmp_path) if r.execution_decision == "hold" and r.gate]
+        assert held == (["tool_changed"] if "pin" in rules else [])  # what was refused stands in the log
         again = await wire.call("write", HELLO)
         if "pin" not in rules:
             assert said(again) == "tools did write"

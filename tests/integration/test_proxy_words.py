@@ -74,7 +74,11 @@ async def test_the_same_words_pay_once_and_new_words_again(tmp_path: Path) -> No
         say(tmp_path, f"please {WORDS}")
         third = await wire.call("transfer", RENT)
         assert len(await ledger(wire)) == 2
-    assert said(again).startswith("Not called again")
+    started = first["result"]["_meta"][DECISION]
+    assert said(again) == (
+        f"Not called again: the same words led to the same call, started as decision {started}: it was executed. "
+        "If it is to run once more, the user says so."
+    )
     assert again["result"]["isError"] is True
     assert first["result"]["_meta"][DECISION] != third["result"]["_meta"][DECISION]
 

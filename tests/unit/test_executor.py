@@ -13,7 +13,7 @@ import pytest
 from preflight import Executable, Failed, FieldRules, InDoubt, Preflight, ProviderError, Refused, ToolCall, ToolRules
 from preflight.codec import encode
 from preflight.errors import CallerError, Erased, HookError, NotExecutable, StorageError
-from preflight.executor import META_KEY, Executor, never
+from preflight.executor import CANCELLED, META_KEY, Executor, never
 from preflight.limits import DEFAULT
 from preflight.model.condition import ConditionState
 from preflight.results import Claimed, Executed
@@ -303,7 +303,11 @@ def test_an_interrupt_goes_on_after_it_was_recorded(fault: BaseException) -> Non
     decision = executable(made)
     with pytest.raises(type(fault)):
         made.execute_if_ready(decision, raiser(fault))
-    assert [record.execution_decision for record in made.in_doubt()] == ["in_doubt"]
+    [doubt] = made.in_doubt()
+    assert doubt.execution_decision == "in_doubt"
+    assert doubt.outcome is not None
+    cancelled = isinstance(fault, asyncio.CancelledError)
+    assert doubt.outcome.error == (CANCELLED if cancelled else f"{type(fault).__name__}: {fault}")
 
 
 class Marked:
@@ -522,7 +526,10 @@ def test_a_cancelled_call_is_in_doubt_and_the_cancellation_goes_on() -> None:
             await task
 
     asyncio.run(run())
-    assert [record.execution_decision for record in made.in_doubt()] == ["in_doubt"]
+    [doubt] = made.in_doubt()
+    assert doubt.execution_decision == "in_doubt"
+    assert doubt.outcome is not None
+    assert doubt.outcome.error == "the client cancelled the call, or went away, before its outcome was known"
 
 
 # what may be started is signed, and secrets are not repeated

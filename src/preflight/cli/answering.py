@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from preflight.api import Preflight
-from preflight.cli.checking import show
+from preflight.cli.checking import next_steps, show
 from preflight.cli.codes import ASK_USER
 from preflight.cli.given import given_values, prompted_values
-from preflight.cli.opening import AsJson, Connections, Db, opened_to_read, reached
+from preflight.cli.opening import RULES, AsJson, Connections, Db, hints_as_given, opened_to_read, reached
 from preflight.cli.person import Channel, require_person
 from preflight.cli.screen import Screen
 from preflight.cli.unreached import unreached
@@ -18,9 +19,10 @@ from preflight.errors import AnswerRefused
 from preflight.folding import runs_for
 from preflight.model.question import Question
 from preflight.model.record import Record
+from preflight.render.hints import Hints, sent_again
 from preflight.render.public import public_question
 from preflight.render.question import asked
-from preflight.render.styled import Block, line
+from preflight.render.styled import Block, Line, labelled, line
 from preflight.results import Accepted
 
 
@@ -48,7 +50,7 @@ def pending(
         return
     blocks: list[Block] = [line("no question is open")] if not questions else []
     for question, number, record in zip(questions, runs, records, strict=True):
-        blocks += [*asked(question, number, record), line()]
+        blocks += [*asked(question, number, record), _command(question, record, db), line()]
     Screen().show(blocks)
 
 
@@ -92,7 +94,7 @@ def answer(
         message = "a script has to say who answers; add --person NAME"
         raise AnswerRefused(message)
     with reached(connections) as read_tool, opened_to_read(db, read_tool) as gate:
-        stored = _stored(gate, question)
+        stored = gate.answerable(question)  # refused before somebody types in vain
         said = given_values(stored, values or [], none or [])
         if not said and channel == "terminal":
             Screen().show(asked(stored, runs_for(gate.storage, stored), _record(gate, stored), prompted=True))
@@ -100,19 +102,22 @@ def answer(
         answered = gate.answer(question, said, person=person or stored.user_id, channel=channel)
         steps = [] if read_tool or isinstance(answered, Accepted) else unreached(gate, answered.record)
     if isinstance(answered, Accepted):
-        Screen().show([line("the answer is stored; its request is not at hand here: check the same call again", "ask")])
+        again = "have its client send exactly the same call again" if sent_again(answered.call_id) else _CHECK_AGAIN
+        Screen().show([line(f"the answer is stored; its request is not at hand here: {again}", "ask")])
         raise typer.Exit(ASK_USER)
-    show(answered, as_json=as_json, steps=steps)
+    show(answered, as_json=as_json, steps=[*steps, *next_steps(answered, hints_as_given(db, connections))])
+
+
+_CHECK_AGAIN = "check the same call again"
+
+
+def _command(question: Question, record: Record | None, db: str | None) -> Line:
+    """Return the command that answers a question; under rules it is answered only where they are given."""
+    under_rules = record is not None and record.rules_digest is not None
+    hints = Hints(os.environ.get(RULES) or ("PATH" if under_rules else None), db)
+    return labelled("   answer", hints.answer(question.question_id), "dim")
 
 
 def _record(gate: Preflight, question: Question) -> Record | None:
     stored = gate.storage.get(question.decision_id)
     return None if stored is None else stored.record
-
-
-def _stored(gate: Preflight, question_id: str) -> Question:
-    found = gate.storage.question(question_id)
-    if found is None:
-        message = f"no question has the id `{question_id}`; `preflight pending` lists the open ones"
-        raise AnswerRefused(message)
-    return found

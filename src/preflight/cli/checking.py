@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,12 +9,14 @@ import typer
 
 from preflight.api import Preflight
 from preflight.cli.codes import BY_DECISION
-from preflight.cli.opening import RULES, AsJson, Connections, Db, opened, reached
+from preflight.cli.opening import AsJson, Connections, Db, hints_as_given, opened, reached
 from preflight.cli.reading import read_bytes, read_object
 from preflight.cli.screen import Screen
 from preflight.cli.unreached import unreached
 from preflight.errors import InvalidInput, StorageError
 from preflight.ids import new_id
+from preflight.model.record import Record
+from preflight.render.hints import Hints, sent_again
 from preflight.render.public import public, public_question
 from preflight.render.question import asked
 from preflight.render.record import summary
@@ -52,7 +52,7 @@ def check(
     with reached(connections) as read_tool, opened(db, read_tool) as gate:
         checked = decide(gate, request, body)
         steps = unreached(gate, checked.record) if read_tool is None else []
-    show(checked, as_json=as_json, steps=steps)
+    show(checked, as_json=as_json, steps=[*steps, *next_steps(checked, hints_as_given(db, connections))])
 
 
 def decide(gate: Preflight, name: str, body: bytes) -> Checked:
@@ -83,7 +83,7 @@ class RequestRefused(InvalidInput):
 
 
 def show(checked: Checked, *, as_json: bool, steps: Sequence[str] = ()) -> None:
-    """Print a verdict, with what else can be done in `steps`, and end with its exit code."""
+    """Print a verdict, with what can be done now in `steps`, and end with its exit code."""
     question = checked.question if isinstance(checked, Asking) else None
     if as_json:
         shape = {"decision": checked.decision, "record": public(checked.record)}
@@ -94,31 +94,34 @@ def show(checked: Checked, *, as_json: bool, steps: Sequence[str] = ()) -> None:
         blocks: list[Block] = summary(checked.record)
         if question is not None:
             blocks += [line(), *asked(question)]
-        Screen().show([*blocks, line(), *(line(text, "dim") for text in (*steps, *next_steps(checked)))])
+        Screen().show([*blocks, line(), *(line(text, "dim") for text in steps)])
     raise typer.Exit(BY_DECISION[checked.decision])
 
 
-def _preflight() -> str:
-    """Return the command as it has to be given again: what was decided under rules goes on under them."""
-    rules = os.environ.get(RULES)
-    return f"preflight --rules {shlex.quote(rules)}" if rules else "preflight"
-
-
-def next_steps(checked: Checked) -> list[str]:
+def next_steps(checked: Checked, hints: Hints) -> list[str]:
     """Return what can be done now, without a candidate in it (R-9)."""
+    record = checked.record
     match checked:
         case Executable():
-            until = (checked.record.not_after or "")[11:19]
-            if checked.record.trigger is not None:  # its occurrence was held, and is tried again from the beginning
+            until = (record.not_after or "")[11:19]
+            if record.trigger is not None:  # its occurrence was held, and is tried again from the beginning
                 return ["a worker runs it: preflight worker --connections FILE"]
-            command = f"{_preflight()} execute {checked.decision_id} --server 'COMMAND'"
+            if sent_again(record.call_id):
+                return ["it goes on when its client sends exactly the same call again"]
+            command = f"{hints.command('execute', checked.decision_id)} --server 'COMMAND'"
             return [f"run it: {command}   (until {until} UTC)"]
         case Asking():
-            steps = [f"answer it at a terminal: {_preflight()} answer {checked.question.question_id}"]
+            steps = [f"answer it at a terminal: {hints.answer(checked.question.question_id)}"]
             if checked.question.kind == "restatement":
-                steps.append("or say once what your words mean: preflight learn PHRASE SERVER/TOOL")
+                steps.append(f"or say once what your words mean: {_learn(record, hints)}")
             return steps
         case Deferred():
-            return [f"what it waits for: preflight explain {checked.record.decision_id}"]
+            return [f"what it waits for: {hints.command('explain', record.decision_id)}"]
         case Held():
-            return [f"why, and what would help: preflight explain {checked.record.decision_id}"]
+            return [f"why, and what would help: {hints.command('explain', record.decision_id)}"]
+
+
+def _learn(record: Record, hints: Hints) -> str:
+    """Return the command that says what a user's words mean; the tool stands in it for the person to name (R-25)."""
+    tenant = ("--tenant", record.scope.tenant) if record.scope.tenant else ()
+    return hints.command("learn", "PHRASE", "SERVER/TOOL", "--user", record.user_id, *tenant)

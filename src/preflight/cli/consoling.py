@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from preflight.cli.behind import PAGES, extra
-from preflight.cli.opening import RULES, Connections, Db, opened_to_serve, reached
+from preflight.cli.opening import RULES, Connections, Db, hints_here, opened_to_serve, reached
 from preflight.cli.person import require_person
 
 
@@ -54,7 +54,7 @@ def console(
         gate = create_async_preflight(
             storage=given.storage, rules=os.environ.get(RULES) or None, read_tool=read_tool, store_instruction=True
         )
-        served = ServedConsole(gate, Whose(name), port)
+        served = ServedConsole(gate, Whose(name), port, hints_here(db, connections))
         typer.echo(f"{served.address}/  for {name}; an interrupt ends it")
         shown = sys.stdin.isatty() and sys.stdout.isatty()  # what reads a pipe gets no code
         code = f"is {Pairing.of(given.storage).code()}" if shown else "is what `preflight pair` shows at a terminal"

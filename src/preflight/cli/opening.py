@@ -15,6 +15,7 @@ from preflight.errors import InvalidInput, StorageError
 if TYPE_CHECKING:
     from preflight import Preflight
     from preflight.model.request import Scope
+    from preflight.render.hints import Hints
     from preflight.services.measuring import ReadTool
 
 RULES = "PREFLIGHT_RULES"
@@ -48,6 +49,27 @@ def database(given: str | None) -> str:
         return given
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
     return str(Path(state).expanduser() / "preflight" / "records.db")
+
+
+def hints_here(db: str | None, connections: str | None = None) -> Hints:
+    """Return what commands need that are given elsewhere, where paths may be relative to something else."""
+    from preflight.render.hints import Hints
+
+    file = None if db is None else _file(db)
+    at = db if file is None else str(file.absolute())
+    rules = os.environ.get(RULES) or None
+    return Hints(_absolute(rules), at, _absolute(connections))
+
+
+def hints_as_given(db: str | None, connections: str | None = None) -> Hints:
+    """Return what a further command needs that is given here."""
+    from preflight.render.hints import Hints
+
+    return Hints(os.environ.get(RULES) or None, db, connections)
+
+
+def _absolute(path: str | None) -> str | None:
+    return None if path is None else str(Path(path).absolute())
 
 
 @contextmanager

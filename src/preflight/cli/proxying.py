@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of, proxy_extra
-from preflight.cli.opening import RULES, Db, opened
+from preflight.cli.opening import RULES, Db, hints_here, opened
 from preflight.cli.utf8 import check_variables
 from preflight.errors import InvalidInput
 
@@ -106,6 +106,7 @@ def proxy(
             page_port=None if page < 0 else page,
             hide_forbidden=hide_forbidden,
             patience=timeout,
+            hints=hints_here(db, None if servers is None else str(servers)),
         )
         assembled = Assembled(setting)
         if http is None:

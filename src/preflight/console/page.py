@@ -22,6 +22,7 @@ from preflight.console.runs import RunPages
 from preflight.console.whose import Whose
 from preflight.errors import StorageError
 from preflight.model.question import Question
+from preflight.render.hints import Hints
 from preflight.render.visible import visible
 
 _OURS: Final = re.compile(r"(?:[qd]/[^/\\?#]+)?")
@@ -31,10 +32,13 @@ _OURS: Final = re.compile(r"(?:[qd]/[^/\\?#]+)?")
 class Console:
     """Questions and deferred runs of one user. `told` is called with the id of each question answered here."""
 
-    def __init__(self, gate: AsyncPreflight, pairing: Pairing, whose: Whose, told: Callable[[str], None]) -> None:
-        """Serve what is `whose` in the store of `gate`."""
+    def __init__(
+        self, gate: AsyncPreflight, pairing: Pairing, whose: Whose, told: Callable[[str], None], hints: Hints
+    ) -> None:
+        """Serve what is `whose` in the store of `gate`; `hints` make commands that work at a terminal."""
         self._access = Access(pairing)
-        pages = [*QuestionPages(gate, self._access, whose, told).routes, *RunPages(gate, self._access, whose).routes]
+        asked = QuestionPages(gate, self._access, whose, told, hints)
+        pages = [*asked.routes, *RunPages(gate, self._access, whose).routes]
         routes = [Route("/style.css", _style), Route("/pair/{to:path}", self._pair, methods=["POST"]), *pages]
         self.app = Starlette(routes=routes, exception_handlers={HTTPException: _nothing, StorageError: _failed})
 
@@ -54,11 +58,11 @@ class Console:
         return response
 
 
-def where(question: Question, base: str) -> str:
+def where(question: Question, base: str, hints: Hints) -> str:
     """Say where a question can be answered, in words that a model may read: the link opens nothing for it."""
     return (
         f"The person answers it in a browser at {base}/q/{question.question_id} "
-        f"or at a terminal: preflight answer {question.question_id}"
+        f"or at a terminal: {visible(hints.answer(question.question_id))}"
     )
 
 

@@ -24,6 +24,7 @@ from preflight.errors import AnswerRefused, StorageError
 from preflight.folding import runs_for
 from preflight.model.channel import enough
 from preflight.model.question import Question
+from preflight.render.hints import Hints
 from preflight.render.question import runs_words
 from preflight.render.visible import visible
 
@@ -33,8 +34,14 @@ CHANNEL = "page"
 class QuestionPages:
     """The pages of single questions; `told` is called with the id of each that was answered here."""
 
-    def __init__(self, gate: AsyncPreflight, access: Access, whose: Whose, told: Callable[[str], None]) -> None:
-        """Answer questions of `gate`; a paired browser sees those that are `whose`."""
+    def __init__(
+        self, gate: AsyncPreflight, access: Access, whose: Whose, told: Callable[[str], None], hints: Hints
+    ) -> None:
+        """Answer questions of `gate`; a paired browser sees those that are `whose`.
+
+        `hints` make commands that work at a terminal.
+        """
+        self._hints = hints
         self._gate = gate
         self._access = access
         self._whose = whose
@@ -82,7 +89,10 @@ class QuestionPages:
         except (AnswerRefused, StorageError) as refused:
             return await self._question(request, question_id, form, visible(str(refused)), 422)
         self._told(question_id)
-        done = "The answer is stored; the call can go on. You may close this page."
+        done = (
+            "The answer is stored; you may close this page. A call that is still held goes on by itself. Where the "
+            "client was told that nothing was called, have it send exactly the same call again."
+        )
         return look.note("Thank you", done, home=self._access.paired(request))
 
     async def _asked(self, request: Request, question_id: str) -> Question | None:
@@ -104,7 +114,8 @@ class QuestionPages:
             expired = "Nothing was called; the call has to be made again."
             return look.note("This question has expired", expired, home=home)
         if not enough(CHANNEL, await anyio.to_thread.run_sync(self._gate.ask_by, question)):
-            return look.page("terminal", visible(question.message), question=question_id, home=home)
+            command = visible(self._hints.answer(question_id))
+            return look.page("terminal", visible(question.message), command=command, home=home)
         stored = await anyio.to_thread.run_sync(self._gate.storage.get, question.decision_id)
         runs = await anyio.to_thread.run_sync(runs_for, self._gate.storage, question)
         return look.page(

@@ -15,6 +15,7 @@ from preflight.console.pairing import Pairing
 from preflight.console.whose import Whose
 from preflight.errors import InvalidInput
 from preflight.model.question import Question
+from preflight.render.hints import NO_HINTS, Hints
 
 if TYPE_CHECKING:
     from preflight.console.page import Console
@@ -65,13 +66,14 @@ async def serve(app: Any, listener: socket.socket) -> None:
 class ServedConsole:
     """The pages on a port of this machine's own: at once on a port that was named, else from the first question on."""
 
-    def __init__(self, gate: AsyncPreflight, whose: Whose, port: int = 0) -> None:
+    def __init__(self, gate: AsyncPreflight, whose: Whose, port: int = 0, hints: Hints = NO_HINTS) -> None:
         """Serve what is `whose` in the store of `gate`; port 0 takes one that is free.
 
-        Raises InvalidInput when the port is taken.
+        `hints` make commands that work at a terminal. Raises InvalidInput when the port is taken.
         """
         self._gate = gate
         self._whose = whose
+        self._hints = hints
         self._listener = bound(LOOPBACK, port)
         self.address = f"http://{LOOPBACK}:{self._listener.getsockname()[1]}"
         self._console: Console | None = None
@@ -101,7 +103,7 @@ class ServedConsole:
         from preflight.console.page import where  # noqa: PLC0415  its libraries are loaded with the first question
 
         self._made()
-        return where(question, self.address)
+        return where(question, self.address, self._hints)
 
     async def answered(self, question_id: str, seconds: float) -> bool:
         """Wait for an answer given on the page."""
@@ -116,7 +118,7 @@ class ServedConsole:
         if self._console is None:
             from preflight.console.page import Console  # noqa: PLC0415  same
 
-            self._console = Console(self._gate, Pairing.of(self._gate.storage), self._whose, self._told)
+            self._console = Console(self._gate, Pairing.of(self._gate.storage), self._whose, self._told, self._hints)
             self._needed.set()
         return self._console
 

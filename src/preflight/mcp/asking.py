@@ -22,6 +22,7 @@ from preflight.mcp.sdk import Inbound, MCPError
 from preflight.mcp.silence import INSTANT_SECONDS, note_silence
 from preflight.model.channel import Channel, enough
 from preflight.model.question import Question, Silent
+from preflight.render.hints import NO_HINTS, Hints
 from preflight.render.visible import visible
 from preflight.results import Accepted, Checked
 
@@ -78,8 +79,12 @@ Outcome = Answered | Suspended | Open
 class Asking:
     """Asks through one client after another."""
 
-    def __init__(self, gate: AsyncPreflight, page: Page, person: str) -> None:
-        """Answers are given to `gate` in the name of `person`, the user whose client this is."""
+    def __init__(self, gate: AsyncPreflight, page: Page, person: str, hints: Hints = NO_HINTS) -> None:
+        """Answers are given to `gate` in the name of `person`, the user whose client this is.
+
+        `hints` make what is said of a terminal a command that works there.
+        """
+        self.hints = hints
         self._gate = gate
         self._page = page
         self._person = person
@@ -88,7 +93,7 @@ class Asking:
         """Say where a person can answer."""
         if await self._enough("page", question):
             return self._page.where(question)
-        return at_a_terminal(question)
+        return at_a_terminal(question, self.hints)
 
     async def ask(self, client: Inbound, question: Question, seconds: float, why: str = "") -> Outcome:
         """Put a question to the person at the client, for so many seconds at most.

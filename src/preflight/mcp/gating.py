@@ -32,6 +32,7 @@ from preflight.model.rules import Effect
 from preflight.ports import Words
 from preflight.results import Asking as Asked
 from preflight.results import Checked, Executable, Executed, Failed, InDoubt, Refused, ToolCall
+from preflight.results import Held as StaysHeld
 from preflight.rulebook import RuleSource
 
 BUDGET_SECONDS: Final = 50.0
@@ -160,7 +161,7 @@ class Gating:
             checked = outcome.checked
             if checked is None:
                 checked = await self._gate.check(proposed.request)
-        return Ready(checked, proposed, ends) if isinstance(checked, Executable) else texts.blocked(checked)
+        return Ready(checked, proposed, ends) if isinstance(checked, Executable) else await self._blocked(checked)
 
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed:
         base = base_of(self._who.session, self._who.user, listed.tool, arguments)
@@ -256,11 +257,27 @@ class Gating:
             raise raised[0]
         match execution:
             case Refused():
-                return texts.refused(execution)
+                return await self._told_why(execution, ready, now)
             case InDoubt():
                 return texts.in_doubt(execution)
             case Executed() | Failed():
                 return texts.ran(execution, ready.proposed.arguments)
+
+    async def _told_why(self, refusal: Refused, ready: Ready, now: Listed) -> Object:
+        """Tell why a decision was not started, after a check of what holds now: what was held up is recorded (R-8)."""
+        if refusal.code in ("tool_changed", "rules_changed", "repeated"):
+            checked = await self._gate.check({**ready.proposed.request, "tool": now.tool})
+            if isinstance(checked, StaysHeld):
+                return await self._blocked(checked)
+        return texts.refused(refusal)
+
+    async def _blocked(self, checked: Checked) -> Object:
+        """Tell that a call is held; of one that was made before, as which decision, and what became of it (R-79)."""
+        gate = checked.record.gate
+        if gate is None or gate.kind != "repeated" or gate.repeats is None:
+            return texts.blocked(checked)
+        steps = await anyio.to_thread.run_sync(self._gate.storage.steps, gate.repeats)
+        return texts.again(checked.record, gate.repeats, steps[-1].record if steps else None, self._asking.hints)
 
     async def _as_it_is(self, client: Inbound, listed: Listed) -> Listed | Object:
         """Return a tool as its server lists it when it is asked now, or what the client is told instead (R-74)."""

@@ -35,6 +35,7 @@ from preflight.mcp.together import PATIENCE
 from preflight.mcp.upstream import Upstream
 from preflight.model.instruction import Segment
 from preflight.ports import Storage, Words
+from preflight.render.hints import NO_HINTS, Hints
 from preflight.rulebook import RulesGiven, rules_source
 
 Vouch = Callable[[Upstream, str], Awaitable[None]]
@@ -59,7 +60,8 @@ class Setting:
     `budget` is how many seconds a call waits for a person. `page_port` is that of the pages for the person: 0 takes one
     that is free, None serves none. `hide_forbidden` leaves tools that the rules forbid out of the lists. `patience` is
     how many seconds each of several servers has to be greeted, and to list what it has. `answer_patience` is how many
-    seconds a server's own question waits for its client.
+    seconds a server's own question waits for its client. `hints` make the commands that people are told work where
+    they are.
     """
 
     servers: Sequence[ServerConfig]
@@ -73,6 +75,7 @@ class Setting:
     hide_forbidden: bool = False
     patience: float = PATIENCE
     answer_patience: float = ANSWER_PATIENCE
+    hints: Hints = NO_HINTS
 
 
 class Reads:
@@ -124,9 +127,14 @@ class Assembled:
             port = None
         marks = Marks(rules, who.user, who.tenant, hide_forbidden=setting.hide_forbidden)
         self.proxy = reporter.to = Proxy(catalogue, marks, setting.patience, setting.answer_patience)
-        self.page = NoPage() if port is None else ServedConsole(self.gate, Whose(who.user, who.tenant), port)
-        asking = Asking(self.gate, self.page, who.user)
+        self.page = self._page(setting, port)
+        asking = Asking(self.gate, self.page, who.user, setting.hints)
         self.proxy.gate(Gating(self.gate, reads, rules, setting.words, who, catalogue, asking, setting.budget))
+
+    def _page(self, setting: Setting, port: int | None) -> NoPage | ServedConsole:
+        if port is None:
+            return NoPage(setting.hints)
+        return ServedConsole(self.gate, Whose(setting.who.user, setting.who.tenant), port, setting.hints)
 
     async def serve_stdio(self) -> None:
         """Serve the client on standard input and output until it goes away."""

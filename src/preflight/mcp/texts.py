@@ -13,6 +13,7 @@ from preflight.model.json_value import thaw
 from preflight.model.pointer import tokens
 from preflight.model.question import Question
 from preflight.model.record import Record
+from preflight.render.hints import Hints
 from preflight.render.record import named
 from preflight.render.visible import value_text, visible
 from preflight.results import Asking, Checked, Executed, Failed, InDoubt, Refused
@@ -24,6 +25,12 @@ AGAIN: Final = (
     "Not called again: the same words led to the same call, which was started. If it is to run once more, the user "
     "says so; if its outcome is not known, a person settles it."
 )
+_BECAME: Final = {
+    "executed": "it was executed. If it is to run once more, the user says so",
+    "executing": "it is under way, or its outcome was lost. If it was, a person finds out and settles it: {}",
+    "in_doubt": "its outcome is not known: it may have taken effect. A person finds out and settles it: {}",
+}
+"""What became of a call that was started, by the state of its last record."""
 
 
 def blocked(checked: Checked) -> Object:
@@ -34,6 +41,21 @@ def blocked(checked: Checked) -> Object:
     if checked.decision == "deferred":
         return _result("Nothing was called yet: the call waits for its time or event.", record)
     return _result(f"Held, nothing was called: {_reason(record)}.", record)
+
+
+def again(record: Record, decision_id: str, last: Record | None, hints: Hints) -> Object:
+    """Tell that the same words led to the same call before: as which decision, and what became of it (R-79).
+
+    `last` is what is recorded of that decision last.
+    """
+    outcome = None if last is None else last.outcome
+    state = None if last is None else (outcome and outcome.settled_as) or last.execution_decision
+    if state not in _BECAME:
+        return _result(AGAIN, record)
+    became = _BECAME[state].format(visible(hints.command("settle", decision_id)))
+    return _result(
+        f"Not called again: the same words led to the same call, started as decision {decision_id}: {became}.", record
+    )
 
 
 def waiting(asking: Asking, where: str, why: str = "") -> Object:
