@@ -205,11 +205,32 @@ def test_doctor_tells_which_clients_can_ask(shell: Shell) -> None:
             storage.answer(sample_answer(f"q{number}", channel=channel, answered_at=f"2026-03-01T11:0{number}:00Z"))
     clients = shell("doctor", "--json").json["clients"]
     assert [(each["client"], each["answered"], each["in_vain"], each["by_itself"]) for each in clients] == [
-        ("new (x) 1", 1, 0, 0), ("able 2", 1, 1, 0), ("mute 1", 0, 1, 1),
+        ("new (x) 1", 1, 0, 1), ("able 2", 1, 1, 0), ("mute 1", 0, 1, 1),
     ]  # fmt: skip
     text = [" ".join(line.split()) for line in shell("doctor").out.splitlines()]
     assert "able 2 yes 1 1" in text
-    assert "mute 1 not seen: it refused at once, by itself; use the answer page or a terminal 0 1" in text
+    told = "not seen: it answered at once, by itself; use the answer page or a terminal"
+    assert f"new (x) 1 {told} 1 0" in text  # what came at once was given by no person
+    assert "mute 1 not seen: it answered at once, by itself; use the answer page or a terminal 0 1" in text
+
+
+def test_doctor_tells_which_tools_no_words_open(shell: Shell, tmp_path: Path) -> None:
+    tools = {
+        "send": {"effect": "irreversible"}, "pay": {"effect": "reversible", "intents": ["pay"]},
+        "drop": {"effect": "irreversible", "forbidden": True}, "look": {"effect": "read"},
+        "book": {"effect": "reversible"},
+    }  # fmt: skip
+    rules = tmp_path / "rules.json"
+    rules.write_text(json.dumps({"version": 1, "servers": {"bank": {"tools": tools}}}), encoding="utf-8")
+    shell.learn("book", "bank/book")
+    given = ("--rules", rules, "doctor", "--user", "minji")
+    shape = shell(*given, "--json")
+    assert (shape.code, shape.json["unopened"], shape.json["broken"]) == (0, ["bank/send"], [])
+    text = shell(*given).out
+    assert "no words open these tools" in text
+    assert "preflight learn PHRASE bank/send --user minji" in text
+    assert shell("--rules", rules, "doctor", "--user", "bo", "--json").json["unopened"] == ["bank/send", "bank/book"]
+    assert shell("doctor", "--json").json["unopened"] == []
 
 
 def test_doctor_says_when_the_records_cannot_be_used(shell: Shell) -> None:

@@ -96,7 +96,8 @@ async def test_a_question_is_kept_at_once_and_nobody_is_waited_for(tmp_path: Pat
     assert wire.asked == []  # neither a form nor a link, though the client can both
     (question,) = pending(tmp_path)
     assert result["_meta"][QUESTION] == again["result"]["_meta"][QUESTION] == question.question_id
-    assert f"preflight answer {question.question_id}" in text
+    command = f"preflight --rules {BANK_RULES} answer {question.question_id} --db {tmp_path / 'records.db'}"
+    assert f"at a terminal: {command}\n" in text
     assert "http://" not in text  # the page goes with this process, and its port with it
     assert not any(str(value) in text for value in RENT.values())
     assert [record.unattended for record in records(tmp_path)] == [True] * len(records(tmp_path))

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from preflight.mcp.silence import INSTANT_SECONDS
 from preflight.model.question import Question
 from preflight.ports import Query, Storage
 
@@ -19,7 +20,7 @@ _FORM: Final = re.compile(r"form \((?P<client>.*), (?P<seconds>[0-9.]+) s\)")
 class ClientSeen(msgspec.Struct, kw_only=True):
     """What came of the questions put to a client: forms filled in, and questions put in vain.
 
-    Of the second, `by_itself` were refused at once, which no person does (R-92).
+    Of both, `by_itself` were filled in or refused at once, which no person does (R-92).
     """
 
     client: str
@@ -31,7 +32,7 @@ class ClientSeen(msgspec.Struct, kw_only=True):
     @property
     def asks(self) -> bool:
         """Whether a person was seen to answer or to take their time: the client can ask."""
-        return self.answered > 0 or self.in_vain > self.by_itself
+        return self.answered + self.in_vain > self.by_itself
 
 
 def clients_seen(storage: Storage) -> list[ClientSeen]:
@@ -48,6 +49,7 @@ def clients_seen(storage: Storage) -> list[ClientSeen]:
         if answer is not None and (form := _FORM.fullmatch(answer.channel)):
             client = seen.setdefault(form["client"], ClientSeen(client=form["client"]))
             client.answered += 1
+            client.by_itself += float(form["seconds"]) < INSTANT_SECONDS
             client.last = max(client.last, answer.answered_at)
     return sorted(seen.values(), key=lambda client: client.last, reverse=True)
 

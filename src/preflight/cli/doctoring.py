@@ -15,7 +15,7 @@ from preflight.api import Preflight
 from preflight.cli.about import installed, own_version
 from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of
 from preflight.cli.codes import DONE, ERROR
-from preflight.cli.opening import RULES, AsJson, Db, database, is_there, opened_to_read
+from preflight.cli.opening import RULES, AsJson, Db, database, is_there, opened_to_read, scope_of
 from preflight.cli.screen import Screen
 from preflight.clock import SystemClock, iso
 from preflight.errors import StorageError
@@ -60,16 +60,20 @@ def doctor(
       preflight doctor --rules rules --servers mcp.json
       preflight doctor --rules rules/bank -- python bank.py --db bank.db
 
+    Tools that no words can open are told too, and are no fault.
+
     Exit code: 0, or 1 when something is broken: the records, the rules, a server, a pin, a rule about nothing.
     """
     from preflight.cli.clients import clients_seen
-    from preflight.cli.examined import broken_told, clients_told, rules_told, server_told
-    from preflight.cli.examining import broken, rules_found
+    from preflight.cli.examined import broken_told, clients_told, rules_told, server_told, unopened_told
+    from preflight.cli.examining import broken, rules_found, unopened
 
     if rules:
         os.environ[RULES] = rules
     known = rules_found()
     clients: list[ClientSeen] = []
+    learned: list[tuple[str, str]] = []
+    person = user or getpass.getuser()
     found: dict[str, Any] = {**_versions(), **_hosts(), "database": database(db)}
     try:
         if not is_there(found["database"]):
@@ -78,12 +82,14 @@ def doctor(
         with opened_to_read(db, with_rules=loaded, must_exist=False) as gate:
             found |= _waiting(gate)
             clients = clients_seen(gate.storage)
+            learned = [(at, tool) for _, at, tool in gate.storage.learned(scope_of("", ""), person)]
     except StorageError as fault:
         found["fault"] = str(fault)
-    setup = _setup(known, command, url, servers, name, user or getpass.getuser(), timeout)
+    setup = _setup(known, command, url, servers, name, person, timeout)
+    shut = unopened(known[1] if known else None, setup, person, learned)
     faults = list(broken(known, setup, whole=servers is not None))
     if as_json:
-        whole = {"clients": clients, "rules": known and known[0], "servers": setup, "broken": faults}
+        whole = {"clients": clients, "rules": known and known[0], "servers": setup, "unopened": shut, "broken": faults}
         Screen().json({**found, **msgspec.to_builtins(whole)})
     else:
         told = [
@@ -91,7 +97,7 @@ def doctor(
             *(rules_told(known[0]) if known else ()),
             *(block for each in setup for block in server_told(each)),
         ]
-        Screen().show([*_told(found), *told, *broken_told(faults)])
+        Screen().show([*_told(found), *told, *unopened_told(shut, person), *broken_told(faults)])
     raise typer.Exit(ERROR if faults or "fault" in found else DONE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from preflight.cli.clients import ClientSeen
@@ -30,7 +31,7 @@ def clients_told(clients: Sequence[ClientSeen]) -> Iterator[Block]:
 def _can_ask(client: ClientSeen) -> tuple[str, Style]:
     if client.asks:
         return "yes", "good"
-    return "not seen: it refused at once, by itself; use the answer page or a terminal", "bad"
+    return "not seen: it answered at once, by itself; use the answer page or a terminal", "bad"
 
 
 def rules_told(found: RulesFound) -> Iterator[Block]:
@@ -77,6 +78,18 @@ def _row(each: Standing) -> tuple[Line, ...]:
         line(each.pin, "bad" if each.pin == "changed" else "dim"),
         line(", ".join(each.enough)),
     )
+
+
+def unopened_told(tools: Sequence[str], user: str) -> Iterator[Block]:
+    """Tell which tools no words can open, and what to do: nothing is broken, but nothing runs either."""
+    if tools:
+        yield line()
+        yield line("no words open these tools, so that every call of them is asked about in vain:", "ask")
+        yield from (line(f"  {visible(tool)}", "ask") for tool in tools)
+        learn = shlex.join(("preflight", "learn", "PHRASE", tools[0], "--user", user))
+        yield line(
+            f"list `intents` for them in the rules, or say at a terminal what words mean: {visible(learn)}", "dim"
+        )
 
 
 def broken_told(texts: Sequence[str]) -> Iterator[Block]:

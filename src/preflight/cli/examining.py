@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +90,30 @@ def server_found(seen: Seen, rules: RuleSet | None, user: str) -> ServerFound:
         name=seen.name, fault=seen.fault, era=seen.era, version=seen.version, calls_itself=seen.calls_itself,
         own_version=seen.own_version, tools=names, standings=standings,
     )  # fmt: skip
+
+
+def unopened(
+    rules: RuleSet | None, servers: Sequence[ServerFound], user: str, learned: Iterable[tuple[str, str]]
+) -> tuple[str, ...]:
+    """Return the gated tools that no words can open: no `intents` are declared, and the user confirmed none (R-25)."""
+    if rules is None:
+        return ()
+    gated = {
+        (server, tool): None
+        for server, tool in rules.tools
+        if server and (ruled := rules.for_tool(server, tool, user)).effect != "read" and not ruled.forbidden
+    }
+    gated |= {(s.name, each.tool): None for s in servers for each in s.standings or () if each.gate == "gated"}
+    listed = {(server.name, tool) for server in servers for tool in server.tools or ()}
+    known = {server.name for server in servers if server.tools is not None}
+    opened = set(learned)
+    return tuple(
+        f"{server}/{tool}"
+        for server, tool in gated
+        if (server, tool) not in opened
+        and not rules.for_tool(server, tool, user).intents
+        and (server not in known or (server, tool) in listed)  # what is not there is told as broken
+    )
 
 
 def broken(

@@ -87,7 +87,7 @@ def init(
       preflight init bank.json > rules/bank.yaml
       preflight init --server 'python bank.py' --name bank --pins > rules/bank.yaml
     """
-    from preflight.lint import starting_rules
+    from preflight.lint import gated_names, starting_rules
 
     if file is not None and server is not None:
         raise InvalidInput("tools", "a saved list and a server", "write the rules of one server at a time")
@@ -95,6 +95,11 @@ def init(
     for refused in listing.refused:
         typer.echo(f"left out: {visible(refused.message)}", err=True)
     _write(starting_rules(listing.server, listing.tools, pins=pins))
+    if gated := gated_names(listing.tools):
+        named = ", ".join(f"`{visible(each)}`" for each in gated)
+        typer.echo(
+            f"no words open {named} yet: take in their `intents`; `preflight doctor` tells what is left", err=True
+        )
 
 
 def gaps(

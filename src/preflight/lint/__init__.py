@@ -12,7 +12,7 @@ from preflight.lint.listing import Listing, ask_listing, listing_of, read_listin
 from preflight.lint.render import as_json, summary, text
 from preflight.lint.run import lint_list, lint_listings, lint_tool
 from preflight.lint.sarif import sarif
-from preflight.lint.start import starting_rules
+from preflight.lint.start import gated_names, starting_rules
 
 __all__ = [
     "LEVELS",
@@ -25,6 +25,7 @@ __all__ = [
     "ask_listing",
     "counts",
     "exit_code",
+    "gated_names",
     "lint_list",
     "lint_listings",
     "lint_tool",

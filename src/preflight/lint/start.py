@@ -24,6 +24,8 @@ _HEAD = """\
 # A starting file of rules for {server}, written from what the server declares about its tools.
 # What is marked `guess:` was read from names, hints and descriptions, and set to the stricter side. Check it,
 # correct it, and take the mark away. A tool that stands in no rules is irreversible.
+# No words open a tool before its `intents` list some, or its user has confirmed some with `preflight learn`: what a
+# server calls its tools may permit nothing, so the proposals below stand in comments. Take in those your users say.
 version: 1
 servers:
   {key}:
@@ -53,6 +55,11 @@ def starting_rules(server: str, tools: Sequence[Tool], *, pins: bool = False) ->
     if not subjects:
         return head + "    tools: {}\n"
     return head + "    tools:\n" + "\n".join("\n".join(_tool(subject, pins=pins)) for subject in subjects) + "\n"
+
+
+def gated_names(tools: Sequence[Tool]) -> tuple[str, ...]:
+    """Return the names of the tools that a starting file does not begin as reads: words have to open them (R-25)."""
+    return tuple(dict.fromkeys(tool.name for tool in tools if guessed_effect(Subject(tool))[0] != "read"))
 
 
 def _tool(subject: Subject, *, pins: bool) -> Iterator[str]:
@@ -93,6 +100,8 @@ def _changes(subject: Subject) -> Iterator[str]:
         yield f"        changes: [{_CHANGES[verb]}]  # guess: from the name; another wish is refused"
     if phrase:
         yield f"        # intents: [{_text(phrase)}]  # what users call it; each phrase leads here, so list only theirs"
+    else:
+        yield "        # intents: []  # what users call it: the name says no words"
 
 
 def _fields(subject: Subject) -> Iterator[str]:
@@ -159,4 +168,4 @@ def _text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-__all__ = ["guessed_effect", "starting_rules"]
+__all__ = ["gated_names", "guessed_effect", "starting_rules"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from preflight.errors import InvalidInput
-from preflight.lint import starting_rules
+from preflight.lint import gated_names, starting_rules
 from preflight.lint.roles import propose
 from tests.unit.lint.samples import taking, tool, value
 
@@ -80,6 +80,16 @@ def test_pins_can_be_in_force() -> None:
 )
 def test_changes_are_guessed_from_one_clear_verb(name: str, told: str | None) -> None:
     assert next((line for line in lines(name=name) if line.startswith("changes")), None) == told
+
+
+def test_a_name_without_a_word_proposes_no_intents_and_says_so() -> None:
+    told = [line for line in lines(name="__") if "intents" in line]
+    assert told == ["# intents: []  # what users call it: the name says no words"]
+
+
+def test_what_words_have_to_open_is_named_once() -> None:
+    named = gated_names([tool(name="pay"), tool(name="list_bills", annotations=READS), tool(name="pay")])
+    assert named == ("pay",)
 
 
 def test_intents_are_proposed_in_a_comment_since_they_open_the_tool() -> None:
