@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 

@@ -32,15 +32,20 @@ def with_code() -> list[Path]:
 
 
 @pytest.mark.parametrize("page", with_code(), ids=name)
-def test_the_first_code_block_prints_what_the_page_says(page: Path, tmp_path: Path) -> None:
+def test_code_that_is_shown_with_what_it_prints_prints_it(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    found = RUN.search(text)
-    assert found is not None
-    assert found.start() == text.index("```python")
+    first, *others = RUN.finditer(text)
+    assert first.start() == text.index("```python")
+    for found in (first, *others):
+        assert printed(found[1], tmp_path) == (found[2], "")
+
+
+def printed(code: str, tmp_path: Path) -> tuple[str, str]:
+    """Run a program and return what it printed."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-W", "error", "-c", found[1]]
+    command = [sys.executable, "-W", "error", "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=env, timeout=SECONDS)
-    assert (run.stdout, run.stderr) == (found[2], "")
+    return run.stdout, run.stderr
 
 
 def test_the_pages_with_code_are_those_that_should_have_some() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -289,6 +291,35 @@ def test_servers_are_read_from_a_clients_file(tmp_path: Any) -> None:
         path.write_text(text)
         with pytest.raises(InvalidInput):
             of_file(path, {})
+
+
+def test_a_server_that_is_disabled_in_a_file_is_told_and_not_started(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "mcp.json"
+    off = {"command": "x", "disabled": True}
+    servers = {"a": off, "b": {"command": "y", "disabled": False, "type": "stdio"}}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    assert [server.name for server in of_file(path, {})] == ["b"]
+    assert f"`a` is disabled in {path}, so it is not started" in caplog.text
+    path.write_text(json.dumps({"mcpServers": {"a": off}}))
+    with pytest.raises(InvalidInput, match="every server in it is disabled"):
+        of_file(path, {})
+    path.write_text(json.dumps({"mcpServers": {"a": {**off, "disabled": "yes"}}}))
+    with pytest.raises(InvalidInput, match="mcpServers/a/disabled`: neither true nor false"):
+        of_file(path, {})
+
+
+def test_a_transport_that_is_not_spoken_is_refused_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    for kind in ("sse", "ws", 7):
+        path.write_text(json.dumps({"mcpServers": {"a": {"type": kind, "url": "http://127.0.0.1:9/sse"}}}))
+        with pytest.raises(InvalidInput) as refused:
+            of_file(path, {})
+        assert f"mcpServers/a/type`: the transport `{kind}` is not spoken here; use `stdio`" in str(refused.value)
+    for kind in ("http", "streamable-http", "streamableHttp"):
+        path.write_text(json.dumps({"mcpServers": {"a": {"type": kind, "url": "http://127.0.0.1:9/mcp"}}}))
+        assert of_file(path, {})[0].url == "http://127.0.0.1:9/mcp"
 
 
 def test_a_server_gets_nothing_of_ours() -> None:

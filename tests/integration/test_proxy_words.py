@@ -205,7 +205,7 @@ async def test_what_the_server_refuses_is_its_own_result(tmp_path: Path) -> None
     call = {"from_account": "3520198845", "to_account": "1102534471", "amount": 1_900_000}
     async with at_bank(tmp_path) as wire:
         response = await wire.call("transfer", call)
-    assert said(response) == "Held, nothing was called: condition `enough_balance` does not hold."
+    assert said(response) == "Held, nothing was called: the account does not hold that much."
     assert states(tmp_path) == ["hold"]
 
 

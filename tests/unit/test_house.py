@@ -38,7 +38,7 @@ PURE_IMPORTS = {
     "unicodedata", "urllib.parse",
 }  # fmt: skip
 # Zone rules are a table of data that happens to lie on the disk; one file may read it.
-PURE_EXCEPTIONS = {"grounding/clock.py": {"zoneinfo"}}
+PURE_EXCEPTIONS = {"grounding/clock.py": {"zoneinfo"}, "render/hints.py": {"shlex"}}
 CLOCKS = {f"{owner}.{name}" for owner in ("date", "datetime") for name in ("now", "today", "utcnow", "fromtimestamp")}
 DOORS = {"open", "print", "input", "eval", "exec", "__import__"}
 

@@ -87,9 +87,7 @@ def unopened_told(tools: Sequence[str], user: str) -> Iterator[Block]:
         yield line("no words open these tools, so that every call of them is asked about in vain:", "ask")
         yield from (line(f"  {visible(tool)}", "ask") for tool in tools)
         learn = shlex.join(("preflight", "learn", "PHRASE", tools[0], "--user", user))
-        yield line(
-            f"list `intents` for them in the rules, or say at a terminal what words mean: {visible(learn)}", "dim"
-        )
+        yield line(f"list `intents` for them in the rules, or say what your words mean: {visible(learn)}", "dim")
 
 
 def broken_told(texts: Sequence[str]) -> Iterator[Block]:

@@ -10,6 +10,7 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -106,7 +107,7 @@ def proxy(
             page_port=None if page < 0 else page,
             hide_forbidden=hide_forbidden,
             patience=timeout,
-            hints=hints_here(db, None if servers is None else str(servers)),
+            hints=hints_here(db, _connections(servers)),
         )
         assembled = Assembled(setting)
         if http is None:
@@ -114,6 +115,19 @@ def proxy(
             return
         listener, token = _listening(http)
         run(lambda: assembled.serve_http(listener, token))
+
+
+def _connections(servers: Path | None) -> str | None:
+    """Return the file of the servers, where commands can measure by it too: they start commands, and reach no URL."""
+    if servers is None:
+        return None
+    from preflight.deferral.connections import ServerFile
+
+    try:
+        ServerFile(servers)
+    except InvalidInput:
+        return None
+    return str(servers)
 
 
 def _check_joins() -> None:

@@ -97,9 +97,8 @@ def init(
     _write(starting_rules(listing.server, listing.tools, pins=pins))
     if gated := gated_names(listing.tools):
         named = ", ".join(f"`{visible(each)}`" for each in gated)
-        typer.echo(
-            f"no words open {named} yet: take in their `intents`; `preflight doctor` tells what is left", err=True
-        )
+        told = "take in their `intents`; `preflight doctor` tells what is left"
+        typer.echo(f"no words open {named} yet: {told}", err=True)
 
 
 def gaps(

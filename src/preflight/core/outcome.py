@@ -193,7 +193,7 @@ class Run:
             unverified_checklist_count=None if items is None else len([i for i in items if i.status != "verified"]),
             gate=gate,
             execution_decision=decision,
-            reason=reason_of(gate, decision),
+            reason=reason_of(gate, decision, self._messages(gate)),
             extra_fields=walked.extra_fields if self.when_open is None else (*walked.extra_fields, self.when_open),
             dropped_claims=walked.dropped,
             allowed_claims=walked.allowed,
@@ -203,6 +203,14 @@ class Run:
             call_arguments=arguments,
             deferred_input=deferred_input,
         )
+
+    def _messages(self, gate: Gate | None) -> dict[str, str]:
+        """Return what the rules say where their conditions and limits do not hold, by id."""
+        if gate is None or not gate.unmet:
+            return {}
+        rules = self.request.rules
+        said = {rule.id: rule.message for rule in rules.conditions} | {rule.id: rule.message for rule in rules.limits}
+        return {name: message for name, message in said.items() if message}
 
     def _stopped(self, decision: ExecutionDecision, gate: Gate) -> Decision:
         return Decision(

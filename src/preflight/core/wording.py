@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from preflight.core.unattended import ATTENDED, confirms_a_call
-from preflight.model.decision import Gate
+from collections.abc import Mapping
+from types import MappingProxyType
 
+from preflight.core.unattended import ATTENDED, confirms_a_call
+from preflight.model.decision import Gate, UnmetCondition
+
+_SILENT: Mapping[str, str] = MappingProxyType({})
 _ASK_INTENT = "Please say what should be done, and when: now, at a set time, or once something happens."
 _ASK_TOOL = "Please say again, in other words, what should be done and to what."
 DONE_NOW = "it is to be done now, as the user answered"
@@ -39,8 +43,11 @@ def message_for(kind: str) -> str | None:
     return _ASK_TOOL if kind == "tool_undetermined" else None
 
 
-def reason_of(gate: Gate | None, execution_decision: str) -> str:
-    """Render a gate as one sentence; the gate stays authoritative (R-70)."""
+def reason_of(gate: Gate | None, execution_decision: str, messages: Mapping[str, str] = _SILENT) -> str:
+    """Render a gate as one sentence; the gate stays authoritative (R-70).
+
+    `messages` are what the rules say, by condition, where it does not hold.
+    """
     if gate is None:
         return "everything the user can say now is settled; the rest waits for its trigger"
     if gate.kind != "value_gate":
@@ -48,11 +55,18 @@ def reason_of(gate: Gate | None, execution_decision: str) -> str:
         return _REASONS[gate.kind] + (f": {detail}" if detail else "")
     if execution_decision == "execute":
         return "every value has a source and every condition holds"
-    return "; ".join(_open_points(gate))
+    return "; ".join(_open_points(gate, messages))
 
 
-def _open_points(gate: Gate) -> list[str]:
-    points = [str(c.note) if c.id == ATTENDED else f"condition `{c.id}` does not hold" for c in gate.unmet]
+def _unmet(condition: UnmetCondition, messages: Mapping[str, str]) -> str:
+    """Say what does not hold in the words of the rules; a check's own note may count what others did, and stays out."""
+    if condition.id == ATTENDED:
+        return str(condition.note)
+    return messages.get(condition.id) or f"condition `{condition.id}` does not hold"
+
+
+def _open_points(gate: Gate, messages: Mapping[str, str]) -> list[str]:
+    points = [_unmet(c, messages) for c in gate.unmet]
     points += [f"`{f.name}` is unknown" for f in gate.unknown_fields or ()]
     points += [TO_CONFIRM if confirms_a_call(c) else f"condition `{c.id}` is unknown" for c in gate.unknown_conditions]
     points += [f"`{b.at or 'the call'}`: {b.kind.replace('_', ' ')}" for b in gate.branches]

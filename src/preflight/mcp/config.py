@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -23,8 +24,13 @@ _INHERITED: Final = (
     "USERPROFILE",
 )  # fmt: skip
 """What a server from a file gets of this program's environment, besides what the file declares."""
+_KINDS: Final = frozenset({"stdio", "local", "http", "streamable-http", "streamable_http", "streamablehttp"})
+"""What clients call the transports that are spoken here."""
 _OURS: Final = ("PREFLIGHT_", "VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH")
 """What no server gets: our own keys and settings, and the Python environment that is ours."""
+
+
+_log = logging.getLogger("preflight.mcp")
 
 
 class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +73,14 @@ def of_file(path: Path, environment: Mapping[str, str] = os.environ) -> tuple[Se
     for name in servers:
         _check_name(f"{path}: mcpServers/{name}", name, alone=len(servers) == 1)
     shared = {key: environment[key] for key in _INHERITED if key in environment}
-    return tuple(_server(f"{path}: mcpServers/{name}", name, entry, shared) for name, entry in servers.items())
+    off = {name: entry for name, entry in servers.items() if isinstance(entry, dict) and entry.get("disabled") is True}
+    for name in off:
+        _log.warning("`%s` is disabled in %s, so it is not started", name, path)
+    if len(off) == len(servers):
+        raise InvalidInput(str(path), "every server in it is disabled", "take `disabled` away where one is wanted")
+    return tuple(
+        _server(f"{path}: mcpServers/{name}", name, entry, shared) for name, entry in servers.items() if name not in off
+    )
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -89,6 +102,7 @@ def _check_name(where: str, name: str, *, alone: bool) -> None:
 def _server(where: str, name: str, entry: object, shared: Mapping[str, str]) -> ServerConfig:
     if not isinstance(entry, dict):
         raise InvalidInput(where, "not an object", "write `{command, args, env}` or `{url, headers}`")
+    _check_switches(where, entry)
     url, command = entry.get("url"), entry.get("command")
     if isinstance(url, str) and url:
         return ServerConfig(name=name, url=url, headers=_texts(where, entry, "headers"))
@@ -100,6 +114,16 @@ def _server(where: str, name: str, entry: object, shared: Mapping[str, str]) -> 
         name=name, command=(command, *arguments), environment={**shared, **_texts(where, entry, "env")},
         folder=folder if isinstance(folder, str) else None,
     )  # fmt: skip
+
+
+def _check_switches(where: str, entry: dict[str, Any]) -> None:
+    """Refuse a transport that is not spoken, and a `disabled` that is neither true nor false: it may be meant so."""
+    if type(entry.get("disabled", False)) is not bool:
+        raise InvalidInput(f"{where}/disabled", "neither true nor false", "write one of them")
+    kind = entry.get("type")
+    if kind is not None and (not isinstance(kind, str) or kind.lower() not in _KINDS):
+        what = f"the transport `{kind}` is not spoken here"
+        raise InvalidInput(f"{where}/type", what, "use `stdio` with `command`, or `http` with `url` (streamable HTTP)")
 
 
 def _texts(where: str, entry: dict[str, Any], key: str) -> Mapping[str, str]:

@@ -19,9 +19,10 @@ from typing import Any, Self, cast
 import msgspec
 
 from preflight.api import ANYWHERE, AsyncPreflight, Preflight
-from preflight.errors import AnswerRefused, CallerError, InvalidInput, PreflightError
+from preflight.errors import AnswerRefused, CallerError, PreflightError
 from preflight.hosts.words import ARGUMENTS, TOOL
 from preflight.mcp.calls import CallIds, base_of, instruction_of
+from preflight.mcp.said import check_words, segments_in
 from preflight.mcp.silence import note_silence
 from preflight.mcp.texts import CHANGED, DECISION, changes
 from preflight.model.channel import enough
@@ -121,8 +122,7 @@ class GatedSession:
         hide_forbidden: bool = False,
     ) -> None:
         """Put a session behind a gate."""
-        if isinstance(words, str):
-            raise InvalidInput("words", "a text, which says not whose it is", "give segments, each with its trust")
+        check_words(words)
         self._wrapped = session
         self._gate = preflight
         self._user_id = user_id
@@ -216,9 +216,9 @@ class GatedSession:
     async def _segments(self, name: str, arguments: Mapping[str, Any]) -> Sequence[Segment]:
         words = self._words
         if isinstance(words, Sequence):
-            return words
+            return segments_in(words)
         if callable(words):
-            return words()
+            return segments_in(words())
         call = {TOOL: name, ARGUMENTS: _text(arguments)}
         return await anyio.to_thread.run_sync(words.segments, {**call, **self._join})
 

@@ -117,6 +117,12 @@ def test_init_writes_rules_that_load(tmp_path: Path) -> None:
     )
 
 
+def test_init_tells_which_tools_no_words_open_yet(tmp_path: Path) -> None:
+    ran = run("init", saved(tmp_path, PAY, LOOK), "--name", "mine")
+    assert "no words open `pay` yet: take in their `intents`" in ran.stderr
+    assert "No words open a tool before its `intents` list some" in ran.stdout
+
+
 def test_init_tells_what_it_leaves_out(tmp_path: Path) -> None:
     ran = run("init", saved(tmp_path, PAY, {"name": ""}))
     assert "left out: entry 1 is no usable tool: `tool.name`: missing or empty" in ran.stderr
