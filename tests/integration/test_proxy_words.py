@@ -229,3 +229,19 @@ async def test_a_broken_edit_of_the_rules_is_told_on_standard_error_once(tmp_pat
     told = (tmp_path / "told").read_text(encoding="utf-8")
     assert told.count("preflight: a broken edit of the rules is refused, the last good ones stay:") == 1
     assert "servrs" in told
+
+
+async def test_a_form_says_which_call_it_is_about(tmp_path: Path) -> None:
+    say(tmp_path, "send 500,000 won from 1102534471 to my friend")
+    asked: list[str] = []
+
+    def answer(_method: str, params: Message) -> Message:
+        asked.append(params["message"])
+        return {"action": "decline"}
+
+    more: dict[str, Any] = {"able": {"elicitation": {"form": {}}}, "answer": answer}
+    async with at_bank(tmp_path, ask_by="{irreversible: form}", **more) as wire:
+        await wire.call("transfer", RENT)
+    [message] = asked
+    assert message.splitlines()[-1] == 'This is about bank/transfer with from_account: "1102534471", amount: 500000.'
+    assert "3520198845" not in message

@@ -25,7 +25,7 @@ from preflight.folding import runs_for
 from preflight.model.channel import enough
 from preflight.model.question import Question
 from preflight.render.hints import Hints
-from preflight.render.question import runs_words
+from preflight.render.question import call_words, runs_words
 from preflight.render.visible import visible
 
 CHANNEL = "page"
@@ -117,10 +117,11 @@ class QuestionPages:
             command = visible(self._hints.answer(question_id))
             return look.page("terminal", visible(question.message), command=command, home=home)
         stored = await anyio.to_thread.run_sync(self._gate.storage.get, question.decision_id)
+        record = stored.record if stored else None
         runs = await anyio.to_thread.run_sync(runs_for, self._gate.storage, question)
         return look.page(
             "question", visible(question.message), told, status=status, fields=fields_of(question, typed),
-            act=act_of(stored.record if stored else None), runs=runs_words(runs),
+            act=act_of(record), call=call_words(record), runs=runs_words(runs),
             action=f"/q/{question_id}", csrf=self._access.csrf(question_id), user=visible(question.user_id),
             expires=question.expires_at[:16].replace("T", " "), home=home,
         )  # fmt: skip

@@ -16,6 +16,7 @@ from preflight.model.deferral import Deferral, DeferralNote
 from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.render.phrases import change_words, deferral_words
+from preflight.render.question import call_words
 from preflight.render.record import tool_words
 from preflight.render.visible import quoted, value_text, visible
 from preflight.scheduling import when_of
@@ -31,6 +32,7 @@ class Asked:
 
     to: str
     title: str
+    call: str
     open: str
     until: str
 
@@ -72,12 +74,13 @@ def path_of(deferral_id: str) -> str:
 
 
 def asked(question: Question, record: Record | None) -> Asked:
-    """Return an open question as it is listed: by the user's own words for the act, with no value and no tool."""
+    """Return an open question as it is listed: by the user's own words for the act, and by its call."""
     names = [visible(slot.name) for slot in question.slots]
     names += [visible(item.description) or visible(item.id) for item in question.items]
     return Asked(
         to=f"/q/{quote(question.question_id, safe='')}",
         title=act_of(record) or visible(question.message),
+        call=call_words(record),
         open=", ".join(names) or visible(question.message),
         until=question.expires_at[:16].replace("T", " "),
     )

@@ -23,6 +23,7 @@ from preflight.mcp.silence import INSTANT_SECONDS, note_silence
 from preflight.model.channel import Channel, enough
 from preflight.model.question import Question, Silent
 from preflight.render.hints import NO_HINTS, Hints
+from preflight.render.question import call_words
 from preflight.render.visible import visible
 from preflight.results import Accepted, Checked
 
@@ -100,7 +101,8 @@ class Asking:
 
         `why` says what was wrong with an answer before.
         """
-        message = "\n".join([*([why] if why else []), visible(question.message)])
+        about = await anyio.to_thread.run_sync(self._about, question)
+        message = "\n".join([*([why] if why else []), about])
         elicitation = client.client.capabilities.get("elicitation")
         able = elicitation if isinstance(elicitation, dict) else None
         form = form_of(question) if able is not None and _takes_forms(able) else None
@@ -108,20 +110,26 @@ class Asking:
             params = {"message": message, "requestedSchema": form}
             if client.version not in ("2025-06-18", "2025-03-26", "2024-11-05"):
                 params = {"mode": "form", **params}
-            return await self._elicit(client, question, params, seconds)
+            return await self._elicit(client, question, params, seconds, about)
         opens = able is not None and "url" in able and await self._enough("page", question)
         link = await self._page.link(question) if opens else None
         if link is not None:
             params = {"mode": "url", "message": message, "url": link}
             if client.era == "handshake":
                 params["elicitationId"] = question.question_id
-            return await self._elicit(client, question, params, seconds)
+            return await self._elicit(client, question, params, seconds, about)
         return Open("" if able is not None else "This client cannot ask the person.")
+
+    def _about(self, question: Question) -> str:
+        """Return what is asked, and about which call: two that wait may ask for the same."""
+        stored = self._gate.storage.get(question.decision_id)
+        call = call_words(None if stored is None else stored.record)
+        return f"{visible(question.message)}\nThis is about {call}." if call else visible(question.message)
 
     async def _enough(self, channel: Channel, question: Question) -> bool:
         return enough(channel, await anyio.to_thread.run_sync(self._gate.ask_by, question))
 
-    async def _elicit(self, client: Inbound, question: Question, params: Object, seconds: float) -> Outcome:
+    async def _elicit(self, client: Inbound, question: Question, params: Object, seconds: float, about: str) -> Outcome:
         if client.era == "modern":
             return Suspended({GATE_KEY: {"method": "elicitation/create", "params": params}}, _opens(params))
         if not client.can_ask:
@@ -136,7 +144,7 @@ class Asking:
                 await client.notify("notifications/elicitation/complete", {"elicitationId": question.question_id})
             if not isinstance(outcome, Refill):
                 return outcome
-            params = {**params, "message": f"{outcome.why}\n{visible(question.message)}"}
+            params = {**params, "message": f"{outcome.why}\n{about}"}
         return Open("What was filled in did not fit.")
 
     async def heard(

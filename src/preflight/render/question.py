@@ -13,6 +13,8 @@ from preflight.render.schema import described, wanted
 from preflight.render.styled import Block, Line, Piece, labelled, line
 from preflight.render.visible import quoted, value_text, visible
 
+_LONGEST = 120
+
 
 def asked(question: Question, runs: int = 1, record: Record | None = None, *, prompted: bool = False) -> list[Block]:
     """Return the question with every slot and item that is open, and how many runs wait for its answer.
@@ -42,11 +44,35 @@ def runs_words(runs: int) -> str | None:
 
 
 def _about(record: Record) -> list[Line]:
-    """Return the act in the user's words, and the tool where its gate opened for it (R-25)."""
+    """Return the act in the user's words, and the tool where its gate opened for it (R-25), with what is settled."""
     act = record.fixed.c2_user_action_name if record.fixed is not None else None
     if act is None:
         return []
-    return [labelled("   about", quoted(act) + (f", by {tool_words(record)}" if named(record) else ""), "dim")]
+    lines = [labelled("   about", quoted(act) + (f", by {tool_words(record)}" if named(record) else ""), "dim")]
+    settled = settled_words(record)
+    return [*lines, labelled("   with", settled, "dim")] if settled else lines
+
+
+def call_words(record: Record | None) -> str:
+    """Return which call a question is about: the tool, and what is settled of it, so that two can be told apart.
+
+    Empty where no value was looked up: then the tool gate did not open, and no tool is named (R-25). What is settled is
+    no candidate (R-9); the record masks what is secret (R-78).
+    """
+    if record is None or record.fields is None or not named(record):
+        return ""
+    settled = settled_words(record)
+    return tool_words(record) + (f" with {settled}" if settled else "")
+
+
+def settled_words(record: Record) -> str:
+    """Return the settled values of a call by name; long ones, which are shown whole or not at all, by their length."""
+    return ", ".join(f"{visible(state.name)}: {_settled(state)}" for state in record.states if state.settled)
+
+
+def _settled(state: FieldState) -> str:
+    text = "none" if state.status == "null" else value_text(state.value)
+    return text if len(text) <= _LONGEST else f"({len(text)} characters)"
 
 
 def _slot(slot: AskedSlot, state: FieldState | None) -> list[Line]:
