@@ -148,6 +148,8 @@ def test_everything_that_waits_for_the_user_is_listed(here: Here, bank: Bank) ->
     assert "until cancelled" in html
     assert "once event `salary.received`" in html
     assert "bank/transfer" in html
+    page = here.get(f"/q/{asked.record.question_id}").html
+    assert '<p class="about why">bank/transfer</p>' in page  # nothing is settled of it yet
 
 
 def test_what_is_another_user_s_is_not_shown_and_not_changed(here: Here, bank: Bank) -> None:
@@ -468,7 +470,9 @@ def test_what_the_rules_want_at_a_terminal_is_not_asked_on_the_page(here: Here, 
     page = here.get(f"/q/{asked}").html
     bank.file.write_text(AWAITED + "ask_by: {irreversible: terminal}\n", encoding="utf-8")
     bank.rules = load_rules(bank.file)
-    assert f"preflight answer {asked}" in here.get(f"/q/{asked}").html
+    shown = here.get(f"/q/{asked}").html
+    assert f"<pre>preflight answer {asked}</pre>" in shown
+    assert "has to send exactly the same call again" in shown
     assert Forms(here.browser.html).values == {}
     form = {**Forms(page).values[f"/q/{asked}"], "s0": "5", "s1": "Eve"}
     here.browser.send(f"/q/{asked}", form)

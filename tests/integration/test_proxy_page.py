@@ -49,6 +49,7 @@ async def test_what_cannot_be_undone_is_answered_on_the_page(tmp_path: Path, era
         response = await wire.call("transfer", RENT)
         assert len(await ledger(wire)) == 1
     assert browser.html.count("Thank you")
+    assert "have it send exactly the same call again" in browser.html
     assert response["result"]["structuredContent"]["amount"] == 500_000
     assert "/t/" not in str(response)
     storage = open_storage(tmp_path / "records.db")

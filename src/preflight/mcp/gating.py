@@ -27,6 +27,7 @@ from preflight.mcp.turns import Busy, Turns
 from preflight.mcp.upstream import Progress
 from preflight.model.instruction import Segment
 from preflight.model.question import Question
+from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.rules import Effect
 from preflight.ports import Words
@@ -269,15 +270,22 @@ class Gating:
             checked = await self._gate.check({**ready.proposed.request, "tool": now.tool})
             if isinstance(checked, StaysHeld):
                 return await self._blocked(checked)
+        if refusal.code == "already_started" and refusal.record is not None:
+            last = await self._last(refusal.record.decision_id)
+            return texts.started_before(refusal.record, last, self._asking.hints)
         return texts.refused(refusal)
+
+    async def _last(self, decision_id: str) -> Record | None:
+        """Return what is recorded of a decision last."""
+        steps = await anyio.to_thread.run_sync(self._gate.storage.steps, decision_id)
+        return steps[-1].record if steps else None
 
     async def _blocked(self, checked: Checked) -> Object:
         """Tell that a call is held; of one that was made before, as which decision, and what became of it (R-79)."""
         gate = checked.record.gate
         if gate is None or gate.kind != "repeated" or gate.repeats is None:
             return texts.blocked(checked)
-        steps = await anyio.to_thread.run_sync(self._gate.storage.steps, gate.repeats)
-        return texts.again(checked.record, gate.repeats, steps[-1].record if steps else None, self._asking.hints)
+        return texts.again(checked.record, gate.repeats, await self._last(gate.repeats), self._asking.hints)
 
     async def _as_it_is(self, client: Inbound, listed: Listed) -> Listed | Object:
         """Return a tool as its server lists it when it is asked now, or what the client is told instead (R-74)."""

@@ -25,6 +25,10 @@ AGAIN: Final = (
     "Not called again: the same words led to the same call, which was started. If it is to run once more, the user "
     "says so; if its outcome is not known, a person settles it."
 )
+STARTED: Final = (
+    "Not called again: this very call was started before. If its outcome is not known, a person settles it; "
+    "if it is to run once more, the user says so."
+)
 _BECAME: Final = {
     "executed": "it was executed. If it is to run once more, the user says so",
     "executing": "it is under way, or its outcome was lost. If it was, a person finds out and settles it: {}",
@@ -48,14 +52,22 @@ def again(record: Record, decision_id: str, last: Record | None, hints: Hints) -
 
     `last` is what is recorded of that decision last.
     """
+    became = _became(decision_id, last, hints)
+    told = f"Not called again: the same words led to the same call, started as decision {decision_id}: {became}."
+    return _result(told if became else AGAIN, record)
+
+
+def started_before(record: Record, last: Record | None, hints: Hints) -> Object:
+    """Tell that this very call was started before, and what became of it (R-75)."""
+    became = _became(record.decision_id, last, hints)
+    told = f"Not called again: this very call was started before, as decision {record.decision_id}: {became}."
+    return _result(told if became else STARTED, record)
+
+
+def _became(decision_id: str, last: Record | None, hints: Hints) -> str:
     outcome = None if last is None else last.outcome
     state = None if last is None else (outcome and outcome.settled_as) or last.execution_decision
-    if state not in _BECAME:
-        return _result(AGAIN, record)
-    became = _BECAME[state].format(visible(hints.command("settle", decision_id)))
-    return _result(
-        f"Not called again: the same words led to the same call, started as decision {decision_id}: {became}.", record
-    )
+    return _BECAME.get(state or "", "").format(visible(hints.command("settle", decision_id)))
 
 
 def waiting(asking: Asking, where: str, why: str = "") -> Object:
@@ -98,11 +110,7 @@ def _open(question: Question) -> list[str]:
 def refused(refusal: Refused) -> Object:
     """Tell why a decision could not be started."""
     if refusal.code == "already_started":
-        text = (
-            "Not called again: this very call was started before. If its outcome is not known, a person settles it; "
-            "if it is to run once more, the user says so."
-        )
-        return _result(text, refusal.record)
+        return _result(STARTED, refusal.record)
     if refusal.code == "repeated":
         return _result(AGAIN, refusal.record)
     return _result(f"Nothing was called: {visible(refusal.why)}.", refusal.record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from preflight.mcp.texts import AGAIN, DECISION, again
+from preflight.mcp.texts import AGAIN, DECISION, STARTED, again, started_before
 from preflight.model.record import Outcome, Record
 from preflight.render.hints import Hints
 from preflight.storage.samples import sample_decision
@@ -45,6 +45,14 @@ def test_the_decision_and_what_became_of_it_are_named(record: Record, told: str)
     assert result["isError"] is True
 
 
+@pytest.mark.parametrize(("record", "told"), BECAME.values(), ids=BECAME)
+def test_so_is_what_became_of_this_very_call(record: Record, told: str) -> None:
+    held = msgspec.structs.replace(sample_decision("d1"), decision_id="d1")
+    before = "Not called again: this very call was started before, as decision d1: "
+    assert started_before(held, record, HINTS)["content"] == [{"type": "text", "text": before + told}]
+
+
 @pytest.mark.parametrize("record", [None, last("failed", Outcome(error="no"))], ids=["gone", "failed meanwhile"])
 def test_what_is_not_known_any_more_is_not_said(record: Record | None) -> None:
     assert again(sample_decision("d9"), "d1", record, HINTS)["content"] == [{"type": "text", "text": AGAIN}]
+    assert started_before(sample_decision("d9"), record, HINTS)["content"] == [{"type": "text", "text": STARTED}]
