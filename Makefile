@@ -28,7 +28,7 @@ check: $(VENV)/project $(VENV)/dev ## format, lint, types, imports, tests, cover
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	rm -f .coverage .coverage.* coverage.json
-	$(BIN)/python -m coverage run -m pytest $(ARGS)
+	$(BIN)/python -m coverage run -m pytest --thorough $(ARGS)
 	$(BIN)/python -m coverage json --quiet -o coverage.json
 	$(BIN)/python .ci/coverage_gate.py coverage.json
 

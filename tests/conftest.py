@@ -12,6 +12,9 @@ settings.register_profile("long", parent=settings.get_profile("quick"), max_exam
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked `slow`, and generate more cases")
+    parser.addoption(
+        "--thorough", action="store_true", help="also run the tests marked `thorough`, as `make check` does"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -19,9 +22,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--slow"):
-        return
-    skip = pytest.mark.skip(reason="slow: runs with --slow")
-    for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
+    for mark in ("slow", "thorough"):
+        if config.getoption("--slow") or config.getoption(f"--{mark}"):
+            continue
+        skip = pytest.mark.skip(reason=f"{mark}: runs with --{mark}")
+        for item in items:
+            if mark in item.keywords:
+                item.add_marker(skip)

@@ -22,6 +22,8 @@ MODERN = [sys.executable, str(HERE / "modern.py")]
 SAFE = ["the answer page", "a terminal"]
 WRONG = "0" * 64
 
+pytestmark = pytest.mark.thorough
+
 
 class Doctor:
     """Runs the command over a database of its own, with rules and servers that are written first."""

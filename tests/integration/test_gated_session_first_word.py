@@ -24,7 +24,7 @@ from tests.integration.test_proxy_first_word import ASKED, HELLO, REFUSES, acts,
 
 RULES = {("acted", "write"): ToolRules(effect="reversible", intents=("write",))}
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ NO = {"code": -32601, "message": "Method not found"}
 REFUSES = '{"error": {"code": -32602, "message": "your answer has a wrong field"}}'
 ASKED = ("elicitation/create", "sampling/createMessage", "roots/list", "bogus/thing")
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 def knows_no_questions(method: str, params: Message) -> Message:

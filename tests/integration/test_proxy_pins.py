@@ -44,7 +44,7 @@ GATED: Message = {
 READ: Message = {"effect": "read"}
 HELLO = {"line": "hello"}
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 def pinned(tool: Message, **rules: Any) -> Message:

@@ -22,7 +22,7 @@ KNOWN = {**TAKEN, "Authorization": f"Bearer {TOKEN}"}
 MODERN = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call"}
 ENVELOPE = {VERSION: "2026-07-28", CLIENT: {"name": "post", "version": "1"}, ABLE: {}}
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 class Posting:

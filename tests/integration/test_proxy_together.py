@@ -28,7 +28,7 @@ NOWHERE = ["/nowhere/at/all"]
 ENDS = [sys.executable, "-c", ""]
 SECONDS = 3
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 def shifty(folder: Path, name: str, *options: str, tools: list[Message] | None = None) -> list[str]:

@@ -22,7 +22,7 @@ HURRIED = Path(__file__).resolve().parent / "upstreams" / "hurried.py"
 ASKS = ("--asks", "elicitation/create")
 OTHER: Message = {"line": "other"}
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 def hurried(folder: Path, *options: str, budget: float, patience: float, front: str = "") -> list[str]:

@@ -38,7 +38,7 @@ UNREADABLE = {
     "an error of another form": b'{"jsonrpc":"2.0","id":%ID%,"error":"no"}',
 }
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 def server(folder: Path, *options: str) -> list[str]:
