@@ -346,6 +346,7 @@ def test_a_list_is_the_same_act_in_any_order_and_in_part() -> None:
     [
         ("delete Readme.md and README.md", {"to": "Readme.md"}, {"to": "README.md"}),
         ("pay 500 to Ann and 500 to Bob", {"to": "Ann", "amount": 500}, {"to": "Bob", "amount": 500}),
+        ("delete old.txt (and new.txt", {"to": "old.txt"}, {"to": "new.txt"}),  # nothing closes what was opened
         ("set theme to dark and language to Korean", {"theme": "dark"}, {"language": "Korean"}),
     ],
 )
