@@ -31,6 +31,7 @@ from preflight.model.decision import Decision
 from preflight.model.evidence import Evidence
 from preflight.model.instruction import Segment
 from preflight.model.json_value import exact
+from preflight.model.pointer import starred
 from preflight.model.record import Instructed, Sent
 from preflight.model.request import Request
 from preflight.model.trigger import Trigger, When
@@ -160,9 +161,9 @@ def _mention(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _starred(name: str) -> str:
-    """Return a slot's name with `*` for the places in arrays."""
-    first, *rest = name.split("/")
-    return "/".join([first, *("*" if part.isdigit() else part for part in rest)])
+    """Return a slot's name with `*` for the places in arrays; a property of the call itself keeps its name (R-16)."""
+    first, slash, rest = name.partition("/")
+    return f"{first}{slash}{starred(rest)}"
 
 
 def _digest(parts: object, keyed: Keyed) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from preflight.core.schema.shape import UNDECLARED
 from preflight.model.decision import DECISIONS, Gate
+from preflight.model.pointer import starred
 from preflight.model.record import Record
 
 Left = Literal["value", "branch", "act"]
@@ -227,11 +228,6 @@ def _at_the_gate(gate: Gate) -> Iterator[tuple[DefinitionKind, str, str]]:
         )
 
 
-def starred(name: str) -> str:
-    """Return a slot's name or a pointer with list positions written `*`, so that they count together."""
-    return "/".join("*" if token.isascii() and token.isdigit() else token for token in name.split("/"))
-
-
 def _tool(record: Record) -> tuple[str, str]:
     return ("", "") if record.tool is None else (record.tool.server, record.tool.name)
 
@@ -240,4 +236,4 @@ def _call(record: Record) -> object:
     return (record.scope.tenant, record.scope.conversation, record.call_id or record.decision_id)
 
 
-__all__ = ["PROVIDERS", "DefinitionGap", "GapReport", "InstructionGap", "gaps", "starred"]
+__all__ = ["PROVIDERS", "DefinitionGap", "GapReport", "InstructionGap", "gaps"]

@@ -10,6 +10,8 @@ from itertools import count
 from threading import Lock
 from typing import Final
 
+import msgspec
+
 from preflight.hooks.shipped.request_text import current
 from preflight.hosts.continuing import goes_on
 from preflight.model.instruction import Segment
@@ -54,6 +56,11 @@ def instruction_of(segments: Iterable[Segment], conversation: str | None) -> str
         return digest([conversation, number, texts])
     again = sum(segment.text == texts[-1] for segment in said)
     return digest([conversation, again, texts])
+
+
+def segment_shape(segment: Segment) -> dict[str, object]:
+    """Return a segment as a request has it."""
+    return {key: value for key, value in msgspec.structs.asdict(segment).items() if value is not None}
 
 
 def digest(value: object) -> str:

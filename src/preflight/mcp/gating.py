@@ -16,7 +16,7 @@ from preflight.errors import InvalidInput, ProviderError
 from preflight.hosts.words import join_of
 from preflight.mcp import texts
 from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
-from preflight.mcp.calls import CallIds, base_of, instruction_of
+from preflight.mcp.calls import CallIds, base_of, instruction_of, segment_shape
 from preflight.mcp.catalogue import Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object, bare_params
 from preflight.mcp.firstword import NOT_BEGUN, NotBegun
@@ -170,7 +170,7 @@ class Gating:
         segments, call_id = await anyio.to_thread.run_sync(self._looked_up, join, base)
         request = {
             **self._read_request(listed, arguments),
-            "instruction": [_segment(segment) for segment in segments],
+            "instruction": [segment_shape(segment) for segment in segments],
             "call_id": call_id,
             "locale": self._who.locale,
         }
@@ -283,7 +283,7 @@ class Gating:
     async def _blocked(self, checked: Checked) -> Object:
         """Tell that a call is held; of one that was made before, as which decision, and what became of it (R-79)."""
         gate = checked.record.gate
-        if gate is None or gate.kind != "repeated" or gate.repeats is None:
+        if gate is None or gate.repeats is None:
             return texts.blocked(checked)
         return texts.again(checked.record, gate.repeats, await self._last(gate.repeats), self._asking.hints)
 
@@ -318,12 +318,3 @@ class Held(Exception):
 def _passes(fault: MCPError) -> bool:
     """Whether an error goes through as it came: one that reads as if nothing had begun only where that is so (R-76)."""
     return isinstance(fault, NotBegun) or fault.code not in (CLOSED, TIMED_OUT, *NOT_BEGUN)
-
-
-def _segment(segment: Segment) -> Mapping[str, object]:
-    shape: Object = {"text": segment.text, "trust": segment.trust}
-    if segment.origin is not None:
-        shape["origin"] = segment.origin
-    if segment.request is not None:
-        shape["request"] = segment.request
-    return shape

@@ -16,12 +16,10 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any, Self, cast
 
-import msgspec
-
 from preflight.api import ANYWHERE, AsyncPreflight, Preflight
 from preflight.errors import AnswerRefused, CallerError, PreflightError
 from preflight.hosts.words import ARGUMENTS, TOOL
-from preflight.mcp.calls import CallIds, base_of, instruction_of
+from preflight.mcp.calls import CallIds, base_of, instruction_of, segment_shape
 from preflight.mcp.said import check_words, segments_in
 from preflight.mcp.silence import note_silence
 from preflight.mcp.texts import CHANGED, DECISION, changes
@@ -232,7 +230,7 @@ class GatedSession:
             **self._request,
             "user_id": self._user_id,
             "scope": {"tenant": self._scope.tenant, "conversation": self._scope.conversation},
-            "instruction": [_segment(each) for each in said],
+            "instruction": [segment_shape(each) for each in said],
             "instruction_id": None if repeat else instruction_of(said, conversation),
             "tool": tool,
             "claims": arguments,
@@ -383,7 +381,3 @@ def _text(value: object) -> str:
         return json.dumps(value, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
         return repr(value)
-
-
-def _segment(segment: Segment) -> dict[str, Any]:
-    return {key: value for key, value in msgspec.structs.asdict(segment).items() if value is not None}

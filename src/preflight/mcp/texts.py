@@ -40,8 +40,6 @@ _BECAME: Final = {
 def blocked(checked: Checked) -> Object:
     """Tell that a call is held or waits for its trigger, and why."""
     record = checked.record
-    if record.gate is not None and record.gate.kind == "repeated":
-        return _result(AGAIN, record)
     if checked.decision == "deferred":
         return _result("Nothing was called yet: the call waits for its time or event.", record)
     return _result(f"Held, nothing was called: {_reason(record)}.", record)

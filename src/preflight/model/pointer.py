@@ -66,3 +66,8 @@ def descend(value: object, path: Path) -> object:
         else:
             return UNSET
     return value
+
+
+def starred(name: str) -> str:
+    """Return a slot's name or a pointer with list positions written `*`, so that they count together."""
+    return "/".join("*" if token.isascii() and token.isdigit() else token for token in name.split("/"))

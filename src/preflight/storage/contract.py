@@ -11,7 +11,7 @@ from preflight.errors import InvalidInput, StorageError
 from preflight.model.record import UNKEYED, RecordState, ToolRef
 from preflight.model.request import Scope
 from preflight.ports import Query, Storage, Stored
-from preflight.storage.contract_log import holds, ids, refused, run_together, same
+from preflight.storage.contract_log import holds, ids, refused, same, starts_together
 from preflight.storage.contract_once import OnceContract
 from preflight.storage.samples import (
     HERE,
@@ -126,16 +126,7 @@ class StorageContract(OnceContract):
     def test_racing_decisions_of_a_call_start_once(self) -> None:
         store = self.open_storage()
         decisions = [sample_decision(f"d{n}", call_id="c1") for n in range(8)]
-        for decision in decisions:
-            store.append(decision)
-        started: list[str] = []
-
-        def start(number: int) -> None:
-            if store.claim(sample_step(decisions[number], "executing")) is not None:
-                started.append(decisions[number].decision_id)
-
-        run_together(start, len(decisions))
-        same(len(started), 1, "R-75: starts of one call")
+        same(starts_together(store, decisions), 1, "R-75: starts of one call")
 
     def test_outcomes_follow_the_lifecycle(self) -> None:
         store, decision = self.open_storage(), sample_decision("d1")

@@ -65,6 +65,20 @@ def run_together(work: Callable[[int], None], count: int) -> None:
         raise faults[0]
 
 
+def starts_together(store: Storage, decisions: list[Record]) -> int:
+    """Store decisions, claim all of them at one moment, and return how many were started."""
+    for decision in decisions:
+        store.append(decision)
+    started: list[str] = []
+
+    def start(number: int) -> None:
+        if store.claim(sample_step(decisions[number], "executing")) is not None:
+            started.append(decisions[number].decision_id)
+
+    run_together(start, len(decisions))
+    return len(started)
+
+
 class Marks:
     """A signer whose signature is the digest of the bytes, so that a test sees what was signed."""
 

@@ -9,7 +9,7 @@ import msgspec
 from preflight.model.record import Instructed, Outcome, RecordState, Sent
 from preflight.model.request import Scope
 from preflight.storage.contract_folding import FoldingContract
-from preflight.storage.contract_log import holds, run_together, same
+from preflight.storage.contract_log import holds, same, starts_together
 from preflight.storage.samples import sample_decision, sample_step
 
 
@@ -72,13 +72,4 @@ class OnceContract(FoldingContract):
     def test_racing_starts_of_an_act_start_once(self) -> None:
         store, act = self.open_storage(), Instructed("i1", "p1", {"to": Sent(("1",), told=True)})
         decisions = [sample_decision(f"d{n}", call_id=f"c{n}", instructed=act) for n in range(8)]
-        for decision in decisions:
-            store.append(decision)
-        started: list[str] = []
-
-        def start(number: int) -> None:
-            if store.claim(sample_step(decisions[number], "executing")) is not None:
-                started.append(decisions[number].decision_id)
-
-        run_together(start, len(decisions))
-        same(len(started), 1, "R-79: starts of one act")
+        same(starts_together(store, decisions), 1, "R-79: starts of one act")
