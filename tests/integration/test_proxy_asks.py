@@ -14,7 +14,7 @@ import pytest
 from preflight import AnswerRefused, create_preflight
 from preflight.model.record import Record
 from preflight.storage import open_storage
-from tests.identifiers import without_ids
+from tests.chance import without_chance
 from tests.integration.wire import (
     BANK_RULES,
     Answer,
@@ -134,7 +134,7 @@ async def test_a_form_is_not_enough_for_what_cannot_be_undone(tmp_path: Path) ->
     text = said(response).replace(str(tmp_path), "FOLDER")
     assert response["result"]["isError"] is True
     question = response["result"]["_meta"][QUESTION]
-    assert not any(value in without_ids(text) for value in ("1102534471", "3520198845", "500"))
+    assert not any(value in without_chance(text) for value in ("1102534471", "3520198845", "500"))
     assert f"preflight --rules {BANK_RULES} answer {question} --db FOLDER/records.db" in text
 
 

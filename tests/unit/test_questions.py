@@ -17,7 +17,7 @@ from preflight.model.question import AskedItem, Question
 from preflight.questions import _apart
 from preflight.results import Accepted
 from preflight.testing import FakeClock, MemoryStorage
-from tests.identifiers import without_ids
+from tests.chance import without_chance
 from tests.unit.gates import ABSENT, SCHEMA, TOOL, async_gate, gate, raiser, request, tool
 
 
@@ -94,7 +94,7 @@ def test_a_question_carries_no_candidate_default_or_example() -> None:
         },
     }
     question = asked(gate(), claims={"amount": 667, "kind": "a"}, tool=tool(**properties))
-    assert "667" not in without_ids(encode(question))
+    assert "667" not in without_chance(encode(question))
     schemas = {slot.name: slot.schema for slot in question.slots}
     assert schemas["amount"] == {"type": "number"}
     assert schemas["kind"] == {"enum": ["a", "666"]}, "the members of a closed set are no candidates"
