@@ -90,10 +90,12 @@ class Bank:
             "daily_limit": DAILY_LIMIT,
         }
 
-    def contacts(self, name: str) -> list[dict[str, Any]]:
-        """Return the contacts whose name or relation is exactly this, whatever the case."""
-        wanted = name.strip().casefold()
+    def contacts(self, name: str | None = None) -> list[dict[str, Any]]:
+        """Return the contacts whose name or relation is exactly this, whatever the case; without a name, all."""
         everyone = self._rows("SELECT name, relation, account FROM contact ORDER BY rowid")
+        if name is None:
+            return everyone
+        wanted = name.strip().casefold()
         return [row for row in everyone if wanted in (row["name"].casefold(), row["relation"].casefold())]
 
     def ledger(self) -> list[dict[str, Any]]:
@@ -232,9 +234,10 @@ OFFERS = [
     ),
     offer(
         "contacts_find",
-        "Finds the customer's contacts by full name or by relation, for example `landlord`.",
-        lambda bank, args, _key: {"contacts": bank.contacts(args["name"])},
+        "Finds the customer's contacts by full name or by relation, for example `landlord`; without a name, all.",
+        lambda bank, args, _key: {"contacts": bank.contacts(args.get("name"))},
         {"name": {"type": "string", "minLength": 1, "description": "A full name or a relation."}},
+        optional=("name",),
         hints=READS,
     ),
     offer(

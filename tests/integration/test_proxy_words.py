@@ -65,6 +65,17 @@ async def test_a_value_that_the_user_did_not_say_is_asked_for_and_not_shown(tmp_
     assert "3520198845" not in said(response)
 
 
+@pytest.mark.parametrize(("claim", "paid"), [("landlord", 1), ("3520198845", 1), ("9988776655", 0)])
+async def test_words_that_select_a_contact_pay_it_and_no_other(tmp_path: Path, claim: str, paid: int) -> None:
+    # the tool wants ten digits; the claim may be the words, or the number that the model looked up by itself
+    say(tmp_path, "send 500,000 won from 1102534471 to my landlord")
+    async with at_bank(tmp_path) as wire:
+        response = await wire.call("transfer", {**RENT, "to_account": claim})
+        assert [entry["to_account"] for entry in await ledger(wire)] == ["3520198845"] * paid
+    assert ("Nothing was called" in said(response)) is (paid == 0)
+    assert "3520198845" not in said(response) or paid
+
+
 async def test_the_same_words_pay_once_and_new_words_again(tmp_path: Path) -> None:
     say(tmp_path, WORDS)
     async with at_bank(tmp_path) as wire:

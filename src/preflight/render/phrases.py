@@ -47,6 +47,8 @@ _WHY = {
     "derived": "it can only be worked out from the user's words, not read there",
     "carried": "the user said it only in an earlier request",
     "weak": "the user's words only come near",
+    "several_match": "the user's words select several rows",
+    "another_selected": "the user's words select another value than the one proposed",
     "needs_confirmation": "a model wrote this text; the user has not approved it",
     "alternative": "part of one of several alternatives: answer one of them, and leave the others open",
     "empty": "an empty value proves nothing",

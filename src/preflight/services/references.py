@@ -10,6 +10,7 @@ from msgspec import UNSET
 from preflight import grounding
 from preflight.grounding import Context, Target
 from preflight.model.evidence import Located, NotGrounded
+from preflight.model.json_value import same_value
 from preflight.model.pointer import descend, steps
 from preflight.model.request import Request
 from preflight.model.rules import MeasureRule, ReferenceRule
@@ -25,7 +26,8 @@ def resolve(
     """Return the measured value that the user's words select, as a measurement with the words that select it.
 
     One selected row: `{valid, value, by, selected_by}`. Several: `NotGrounded` with the choices, flat, in
-    the provider's order. None: no row is selected, or the words that should select one are not the user's.
+    the provider's order; so it is where the claim is another value, which no word of the user's states. None: no
+    row is selected, or the words that should select one are not the user's.
     """
     measure = request.rules.measures[reference.measure]
     if reference.argument is not None:
@@ -34,7 +36,7 @@ def resolve(
     rows = rows_at(found["value"], reference.rows)
     selected = [(row, place) for row in rows if (place := _spoken(_label(row[1], reference), request))]
     if len(selected) == 1:
-        return _measured(*selected[0], reference, found)
+        return _agreed(_measured(*selected[0], reference, found), slot, request)
     choices = tuple(_label(row, reference) for (_, row), _ in selected)
     return NotGrounded("several_match", choices=choices) if selected else None
 
@@ -55,9 +57,17 @@ def _by_argument(
     found = reader.read(msgspec.structs.replace(measure, arguments=arguments), known)
     rows = rows_at(found["value"], reference.rows)
     if len(rows) == 1:
-        return _measured(rows[0], words, reference, found)
+        return _measured(rows[0], words, reference, found)  # the claim is what selected it
     choices = tuple(_label(row, reference) for _, row in rows)
     return NotGrounded("several_match", choices=choices) if rows else None
+
+
+def _agreed(measured: dict[str, object] | None, slot: Slot, request: Request) -> dict[str, object] | NotGrounded | None:
+    """Take the selected value where the claim is it, is the words, or is none: a label may just be mentioned."""
+    if measured is None or slot.claim is UNSET or slot.claim is None:
+        return measured
+    agree = same_value(slot.claim, measured["value"]) or _spoken(slot.claim, request) is not None
+    return measured if agree else NotGrounded("another_selected")
 
 
 def _label(row: object, reference: ReferenceRule) -> object:

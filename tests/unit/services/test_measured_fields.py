@@ -25,6 +25,19 @@ def test_the_users_words_select_one_row(tmp_path: Path) -> None:
     assert (to.evidence.matched_text, to.evidence.start) == ("bob", 12)
 
 
+@pytest.mark.parametrize(("claim", "why"), [("111", None), ("bob", None), (None, None), ("222", "another_selected")])
+def test_a_claim_that_is_another_value_than_the_selected_one_is_asked_about(
+    tmp_path: Path, claim: str | None, why: str | None
+) -> None:
+    # "send 500 to the school, bob goes there": a label that is only mentioned settles nothing against the claim
+    fields = {"to": {**LANDLORD["to"], "sources": ["user_answer", "measured_data"]}}
+    said = [{"text": "send 500 to bob", "trust": "user"}]
+    checked = ruled(tmp_path, {"fields": fields}).check(request(instruction=said, claims={"amount": 500, "to": claim}))
+    to = field(checked, "to")
+    assert (to.value if to.status == "known" else None, to.note) == (None if why else "111", why)
+    assert to.choices == ()
+
+
 def test_several_rows_are_asked_about_flat_and_in_the_provider_s_order(tmp_path: Path) -> None:
     said = [{"text": "send 500 to the landlord, or bob", "trust": "user"}]
     checked = ruled(tmp_path, {"fields": LANDLORD}).check(request(instruction=said, claims={"amount": 500}))

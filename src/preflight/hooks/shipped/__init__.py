@@ -144,8 +144,15 @@ class ShippedHooks:
             return None
         finding = self._findings(request).get(slot.name) or self._alone(slot, request)
         if finding.state == "known" and finding.evidence is not None:
+            if misfit := self._selects(slot, request):
+                return NotGrounded(misfit, finding.mentions)
             return located_from(finding.evidence, slot.claim)
         return NotGrounded(NEEDS_CONFIRMATION if finding.state == "confirm" else finding.reason, finding.mentions)
+
+    def _selects(self, slot: Slot, request: Request) -> str | None:
+        """Return why a claim is no value: what does not fit the schema may be words that select one (R-58)."""
+        selecting = request.rules.field(slot.name).reference is not None
+        return self.validate_field_schema(slot, slot.claim, request) if selecting else None
 
     def measure_from_environment(self, slot: Slot, request: Request) -> object:
         """Return what the request measured already, else call the declared read tool."""
