@@ -104,6 +104,9 @@ FAR = {
     **{f"events: {what}": EVENTS + b"event: message\ndata: " + UNREADABLE[what] + b"\n\n"
        for what in ("a lone surrogate", "too deep", "a list", "null", "NaN", "an overflow")},
     "no JSON": JSON + b"<html>",
+    "an answer to nobody": JSON + b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no"}}',
+    "another's answer": JSON + b'{"jsonrpc":"2.0","id":77,"result":{"content":[]}}',
+    "a notification": JSON + b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}',
     "accepted": b"202 application/json\n",
     "a page": b"200 text/html\n<html>",
 }  # fmt: skip

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 import httpx2
+import msgspec
 from mcp.client.streamable_http import streamable_http_client
 
 from preflight.errors import describe
@@ -25,6 +26,7 @@ _CONNECT_SECONDS = 30.0
 _ASKED = {"jsonrpc": "2.0", "id": 0, "method": "ping"}
 _TAKEN = {"accept": "application/json, text/event-stream"}
 _READABLE: Final = ("application/json", "text/event-stream")
+_NO_ANSWER: Final = "application/octet-stream"
 _REDIRECTS: Final = 1
 """How often a message is sent on to where the server points, on its own origin: once, for a slash at the end, say."""
 _TURNED_AWAY: Final = frozenset({401, 403, 404, 405, 413, 415, 429})
@@ -72,7 +74,10 @@ class _Ways:
     async def look(self, response: httpx2.Response) -> None:
         if (identifier := await _asked_by(response.request)) is not None:
             said = f"HTTP {response.status_code} {response.reason_phrase}".strip()
-            self._open[identifier] = _Way(response.status_code, visible(said[:100]), _unanswered(response))
+            unanswered = _unanswered(response) or await _astray(response, identifier)
+            if unanswered:
+                response.headers["content-type"] = _NO_ANSWER  # the package would wait for what does not come
+            self._open[identifier] = _Way(response.status_code, visible(said[:100]), unanswered)
         elif "last-event-id" in response.request.headers:  # whose stream it takes up is not said
             for way in self._open.values():
                 way.resumed = True
@@ -90,6 +95,26 @@ def _unanswered(response: httpx2.Response) -> str:
     if response.is_success and not kind.startswith(_READABLE):
         return f"it is `{visible(kind[:100])}`, not JSON"
     return ""
+
+
+async def _astray(response: httpx2.Response, identifier: int | str) -> str:
+    """Return why the message that came as JSON does not answer the request that it came for; empty where it may."""
+    if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_READABLE[0]):
+        return ""
+    try:
+        answer = msgspec.json.decode(await response.aread(), type=_Outcome)
+    except (httpx2.HTTPError, msgspec.MsgspecError, UnicodeError):
+        return ""  # the package says so
+    if answer.method is not msgspec.UNSET:
+        return "a message of the server's came in its place"
+    return "" if str(answer.id) == str(identifier) else "it does not name the request that it came for"
+
+
+class _Outcome(msgspec.Struct):
+    """What tells whose answer a message is."""
+
+    id: int | str | None = None
+    method: object = msgspec.UNSET
 
 
 async def _asked_by(request: httpx2.Request) -> int | str | None:
