@@ -186,7 +186,10 @@ class Shell:
             elif stored is None or not same_tool(stored.record, request):
                 continue
             ours.append(question)
-        return answered(counted(request, ours), list(self._opened(ours, answers)))
+        # R-94: what still waits for its answer, while the user said something else, was not asked in vain
+        now = self._clock.now()
+        over = [q for q in ours if q.question_id in answers or now >= seconds_of(q.expires_at)]
+        return answered(counted(request, over), list(self._opened(ours, answers)))
 
     def _opened(self, questions: list[Question], answers: Mapping[str, Answer]) -> Iterator[Answer]:
         """Yield the answers that were given; those of an erased person are none any more (R-78)."""

@@ -370,6 +370,18 @@ def test_a_question_that_expired_was_an_ask() -> None:
     assert checked.record.gate.kind == "value_exhausted"
 
 
+def test_a_question_that_still_waits_while_the_user_says_something_else_was_not_asked_in_vain() -> None:
+    # the third wish is not to end in a hold for two questions that nobody answered yet
+    made = gate(validate_field_schema=lambda *_: "not like this")
+    for words in ("send 5 to bob", "send 5 to eve", "send 5 to ann"):
+        last = asked(made, instruction=[{"text": words, "trust": "user"}])
+    again = made.answer(last.question_id, GIVEN, person="u1")
+    assert isinstance(again, Asking)
+    held = made.answer(again.question.question_id, GIVEN, person="u1")
+    assert held.record.gate is not None
+    assert held.record.gate.kind == "value_exhausted"
+
+
 def test_attempts_the_caller_counts_are_not_taken_back() -> None:
     # a larger number only brings the hold forward
     made = gate(classify_when_case=lambda *_: None)
