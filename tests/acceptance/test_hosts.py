@@ -149,6 +149,8 @@ def test_doctor_tells_whether_words_arrive(shell: Shell, tmp_path: Path) -> None
     shell("host", "install", "claude-code", "--yes")
     command = installed_commands(tmp_path)["UserPromptSubmit"]
     started(command, {key: value for key, value in PROMPT.items() if key != "source"})
+    assert "is looked up at the next call" in shell("doctor", "--json").json["user's words"]
+    started(installed_commands(tmp_path)["PreToolUse"], ANNOUNCED)  # its transcript is nowhere
     found = shell("doctor", "--json").json
     assert "without saying who spoke" in found["user's words"]
     assert found["hooks"] == f"claude-code: installed ({settings(tmp_path)})"

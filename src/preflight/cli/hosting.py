@@ -101,7 +101,8 @@ def hook(
 
     Hosts run this; `preflight host install` writes it into their configuration. The event is one JSON object on
     standard input.
-    `--trust-unlabelled` counts prompts as the user's own of which Claude Code does not say who they are from.
+    `--trust-unlabelled` counts prompts as the user's own of which Claude Code or Gemini CLI does not say who they are
+    from, before its transcript is looked at.
 
     Exit code: 0 taken, with the answer on standard output; 1 the words of a prompt were not kept; 2 the call is
     stopped, since the event or the store could not be read.

@@ -16,11 +16,20 @@ EVENTS = {
     "vscode": {"UserPromptSubmit": PROMPT, "PreToolUse": CALL},
 }
 """The events that are read, by host."""
-LABELLING = frozenset({"claude-code"})
-"""Hosts that say under `source` who a prompt is from; without the label it counts as nobody's."""
+LABELLING = frozenset({"claude-code", "gemini"})
+"""Hosts whose prompt may be somebody else's, or hold what somebody else wrote: without a label it counts as nobody's.
+
+Claude Code says under `source` who a prompt is from, or leaves it to its transcript; Gemini CLI puts files and commands
+into it, and only its transcript says what was typed (`preflight.hosts.transcript`)."""
 TYPED = frozenset({"user", "sdk"})
 """The labels of what a person said, in the host's window or through a program of theirs."""
 LONGEST_ID = 500
+
+
+def unlabelled(host: str) -> str:
+    """Return the origin of a prompt of which a host that labels did not say who it is from."""
+    return f"{host}:unlabelled"
+
 
 _SESSION = ("session_id", "sessionId", "conversation_id")
 _PROMPT_ID = ("prompt_id", "turn_id", "generation_id")
@@ -97,7 +106,7 @@ def _trust(given: Given, event: dict[str, object]) -> tuple[str, str]:
     source = event.get("source")
     if source is None:
         counts = given.trust_unlabelled or given.host not in LABELLING
-        return ("user", given.host) if counts else ("untrusted", f"{given.host}:unlabelled")
+        return ("user", given.host) if counts else ("untrusted", unlabelled(given.host))
     known = isinstance(source, str) and source in TYPED
     return ("user", given.host) if known else ("untrusted", f"{given.host}:{str(source)[:50]!a}")
 
@@ -114,7 +123,7 @@ def _announced(given: Given, event: dict[str, object]) -> Announced:
             raise _Missing("`tool_input` is a text that is no JSON") from None
     digest = digest_of({} if arguments is None else arguments)
     ids = _id(event, _TOOL_USE), _id(event, _PROMPT_ID)
-    return Announced(_session(given, event), tool, digest, *ids, _folder(event))
+    return Announced(_session(given, event), tool, digest, *ids, _folder(event), _transcript(event))
 
 
 def _session(given: Given, event: dict[str, object]) -> Session:
@@ -135,6 +144,11 @@ def _folder(event: dict[str, object]) -> str:
     roots = event.get("workspace_roots")
     folder = event.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
     return folder if isinstance(folder, str) and folder.isprintable() else ""
+
+
+def _transcript(event: dict[str, object]) -> str:
+    path = event.get("transcript_path")
+    return path if isinstance(path, str) else ""
 
 
 def _no_number(name: str) -> object:

@@ -47,6 +47,7 @@ def words_arrive(path: str | None = None, *, now: float | None = None) -> str:
         store = Store(path, create=False)
         try:
             newest = store.newest()
+            looked_up = newest is not None and store.called_since(newest)
         finally:
             store.close()
     except FileNotFoundError:
@@ -55,14 +56,16 @@ def words_arrive(path: str | None = None, *, now: float | None = None) -> str:
         return f"cannot be read: {fault}; {dead}"
     if newest is None:
         return f"none of the last 7 days; {dead}"
-    return _told(newest, time.time() if now is None else now, dead)
+    return _told(newest, time.time() if now is None else now, dead, looked_up=looked_up)
 
 
-def _told(said: Said, now: float, dead: str) -> str:
+def _told(said: Said, now: float, dead: str, *, looked_up: bool) -> str:
     age = f"the last {ago(now - said.at)} ago, from {said.session.host}"
     if said.trust == "user":
         return f"arrive: {age}"
     if said.origin.endswith(":unlabelled"):
+        if not looked_up:
+            return f"arrive; whether a person typed the last is looked up at the next call of a server's tool: {age}"
         return f"arrive without saying who spoke, so they do not count: {age}; {dead} (docs/howto/claude-code.md)"
     return f"arrive, and the last is not a person's: {age}"
 

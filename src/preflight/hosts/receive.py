@@ -8,17 +8,20 @@ read. Nothing else, whatever comes in (R-10).
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from typing import BinaryIO, TextIO
 
 from preflight.hosts import answers
-from preflight.hosts.events import CALL, EVENTS, PROMPT, Given, Unreadable, read
+from preflight.hosts.events import CALL, EVENTS, PROMPT, Given, Unreadable, read, unlabelled
 from preflight.hosts.store import Announced, Said, Store, StoreFault
+from preflight.hosts.transcript import HOSTS, WAIT_SECONDS, typed
 
 TAKEN, NOT_KEPT, STOPPED = 0, 1, 2
 MOST_BYTES = 32_000_000
 """Of one event; a call may write a large file."""
+_FRESH_SECONDS = 10.0
 USAGE = f"say `preflight hook [EVENT] --host HOST`; hosts are {', '.join(EVENTS)}"
 
 
@@ -89,8 +92,19 @@ def _taken(host: str, event: Said | Announced) -> str:
         if isinstance(event, Said):
             store.say(event)
             return answers.stored(host)
+        if event.session.host in HOSTS and event.transcript:
+            _look_up(store, event)
         reason = store.announce(event)
     return answers.passed(host) if reason is None else answers.denied(host, reason)
+
+
+def _look_up(store: Store, call: Announced) -> None:
+    """Count the session's prompts as the user's that came without a label, as its transcript has them (R-13)."""
+    host = call.session.host
+    prompts = [said for said in store.said_in(call.session) if said.origin == unlabelled(host)]
+    if prompts:
+        fresh = time.time() - prompts[-1].at < _FRESH_SECONDS
+        store.tell_apart(typed(host, call.transcript, prompts, WAIT_SECONDS if fresh else 0.0))
 
 
 def _print(out: TextIO, answer: str) -> None:

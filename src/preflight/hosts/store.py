@@ -12,7 +12,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -85,6 +85,7 @@ class Announced(NamedTuple):
     use: str = ""
     prompt: str = ""
     folder: str = ""
+    transcript: str = ""
 
 
 def default_path() -> str:
@@ -164,6 +165,18 @@ class Store:
             )
             self._expire(now)
 
+    def tell_apart(self, typed: Mapping[int, str | None]) -> None:
+        """Keep of prompts, by their numbers, what a person typed of each, as the user's; None: it was not a person."""
+        with self._writing():
+            for number, text in typed.items():
+                if text is None:
+                    self._db.execute("UPDATE said SET origin = host || ':not typed' WHERE id = ?", (number,))
+                else:
+                    self._db.execute(
+                        "UPDATE said SET trust = 'user', origin = host, text = ?, size = ? WHERE id = ?",
+                        (text, len(text), number),
+                    )
+
     def _expire(self, now: float) -> None:
         self._db.execute("DELETE FROM said WHERE at < ?", (now - WORDS_SECONDS,))
         self._db.execute(
@@ -212,6 +225,12 @@ class Store:
     def newest(self) -> Said | None:
         """Return the newest prompt, whatever its session."""
         return next(iter(self._said("at >= ? ORDER BY id DESC LIMIT 1", self._since())), None)
+
+    def called_since(self, said: Said) -> bool:
+        """Whether a call was announced in a prompt's session after the prompt."""
+        query = "SELECT 1 FROM calls WHERE session = ? AND host = ? AND at >= ? LIMIT 1"
+        with self._guard():
+            return self._db.execute(query, (said.session.id, said.session.host, said.at)).fetchone() is not None
 
     def _since(self) -> float:
         return self._now() - WORDS_SECONDS

@@ -1,4 +1,4 @@
-"""Official MCP servers and the protocol's conformance tests, each installed for itself when it is first needed.
+"""Official MCP servers, the protocol's conformance tests and the programs that people work in, installed when needed.
 
 They lie in the user's cache folder, or where `PREFLIGHT_TEST_SERVERS` says, and are used from there afterwards.
 """
@@ -25,6 +25,13 @@ PYPI = {
     "time": ["mcp-server-time"],
     "sqlite": ["mcp-server-sqlite", "mcp<2"],  # it does not say that it needs the older package
 }
+
+HOSTS = {
+    "claude-code": ("@anthropic-ai/claude-code@2.1.332", "claude"),
+    "codex": ("@openai/codex@0.171.0", "codex"),
+    "gemini": ("@google/gemini-cli@0.61.0", "gemini"),
+}
+"""By host: its package, and the program that is in it."""
 
 CONFORMANCE = "@modelcontextprotocol/conformance@0.1.16"
 OLDEST_NODE = 22
@@ -80,16 +87,29 @@ def command_of(name: str) -> list[str]:
         pytest.skip(f"`{name}` cannot be installed here: {str(said).strip()[-300:]}")
 
 
+def host_program(name: str) -> str:
+    """Return the path of a program that people work in, installing it where it is missing; skips where it cannot be."""
+    package, program = HOSTS[name]
+    try:
+        return _installed(FOLDER / name, package, program)
+    except (OSError, subprocess.SubprocessError) as fault:
+        said = getattr(fault, "stderr", None) or str(fault)
+        pytest.skip(f"`{package}` cannot be installed here: {str(said).strip()[-300:]}")
+
+
 def _npm(name: str) -> list[str]:
-    folder = FOLDER / "npm"
-    program = folder / "node_modules" / ".bin" / f"mcp-server-{name}"
+    return [_installed(FOLDER / "npm", NPM[name], f"mcp-server-{name}")]
+
+
+def _installed(folder: Path, package: str, name: str) -> str:
+    program = folder / "node_modules" / ".bin" / name
     if not program.exists():
         npm = shutil.which("npm")
         if npm is None:
             raise OSError("npm is not installed")
         folder.mkdir(parents=True, exist_ok=True)
-        _run([npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), NPM[name]])
-    return [str(program)]
+        _run([npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), package])
+    return str(program)
 
 
 def _pypi(name: str) -> list[str]:
