@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from preflight import Held, create_preflight
-from preflight.hosts.store import Said, Session, Store
+from preflight.hosts.store import Announced, Said, Session, Store, digest_of
 from tests.integration.test_proxy_asks import DECISION, RENT, WORDS, ledger, rules_with, states
 from tests.integration.wire import BANK_RULES, Message, Wire, bank, connected, everything, proxy, said
 
@@ -256,3 +256,34 @@ async def test_a_form_says_which_call_it_is_about(tmp_path: Path) -> None:
     [message] = asked
     assert message.splitlines()[-1] == 'This is about bank/transfer with from_account: "1102534471", amount: 500000.'
     assert "3520198845" not in message
+
+
+async def test_a_call_that_the_rules_forbid_is_stopped_by_the_host_from_then_on(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    tools = {"transfer": {"effect": "irreversible", "forbidden": True}}
+    rules.write_text(json.dumps({"version": 1, "servers": {"bank": {"tools": tools}}}), encoding="utf-8")
+    session = Session("claude-code", SESSION)
+    call = Announced(session, "mcp__bank__transfer", digest_of(RENT), "toolu_1")
+    say(tmp_path, WORDS)
+    store = Store(str(tmp_path / "words.db"))
+    assert store.announce(call) is None
+    environment = {"PREFLIGHT_WORDS": str(tmp_path / "words.db"), "CLAUDE_CODE_SESSION_ID": SESSION}
+    command = proxy(tmp_path / "records.db", rules, bank(tmp_path), name="bank")
+    async with connected(command, environment=environment) as wire:
+        response = await wire.call("transfer", RENT, _meta={"claudecode/toolUseId": "toolu_1"})
+    assert "the rules forbid this tool" in said(response)
+    later = call._replace(use="toolu_2", digest=digest_of({**RENT, "amount": 1}))
+    assert store.announce(later) == said(response)
+    assert store.announce(later._replace(tool="mcp__shop__transfer")) is None
+    store.close()
+
+
+async def test_a_call_that_can_be_answered_is_never_stopped_by_the_host(tmp_path: Path) -> None:
+    call = Announced(Session("claude-code", SESSION), "mcp__bank__transfer", digest_of(RENT), "toolu_1")
+    say(tmp_path, "pay the rent now")
+    store = Store(str(tmp_path / "words.db"))
+    assert store.announce(call) is None
+    async with at_bank(tmp_path) as wire:
+        assert "What is open" in said(await wire.call("transfer", RENT, _meta={"claudecode/toolUseId": "toolu_1"}))
+    assert store.announce(call._replace(use="toolu_2")) is None
+    store.close()

@@ -6,9 +6,21 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 
 from preflight.hosts.continuing import goes_on
-from preflight.hosts.store import CALLS_SECONDS, WORDS_SECONDS, Said, Session, Store, StoreFault, digest_of, same_tool
+from preflight.hosts.store import (
+    CALLS_SECONDS,
+    WORDS_SECONDS,
+    Announced,
+    Said,
+    Session,
+    Store,
+    StoreFault,
+    digest_of,
+    plain_name,
+    same_tool,
+)
 from preflight.model.instruction import USER, Segment
 
 _log = logging.getLogger("preflight.hosts")
@@ -77,17 +89,28 @@ class StoredWords:
         """Have the session's host stop this call before it is made, until its user speaks again.
 
         For calls that are held whatever the user answers; a call that waits for an answer must not be denied.
-        `arguments` None: the tool with any arguments. False when no session is known.
+        `arguments` None: the tool with any arguments, where the host's name for it says of which server it is. False
+        when no session announced the call, or the file cannot be used.
         """
-        store = Store(self._path)
         try:
-            session = session_of(store, join)
-            if session is None:
-                return False
-            store.deny(session, tool, None if arguments is None else digest_of(arguments), reason, seconds)
-        finally:
-            store.close()
+            with closing(Store(self._path, create=False)) as store:
+                call = _announced(store, join, tool)
+                if call is None:
+                    return False
+                whole = arguments is None and call.tool != plain_name(tool)
+                store.deny(call.session, call.tool, None if whole else call.digest, reason, seconds)
+        except (StoreFault, OSError) as fault:
+            _log.info("no call is denied early: %s", fault)
+            return False
         return True
+
+
+def _announced(store: Store, join: Mapping[str, str], tool: str) -> Announced | None:
+    """Return how the host announced a call, in the session that it belongs to."""
+    session, digest = session_of(store, join), _digest(join)
+    calls = [call for name in USES if join.get(name) for call in store.announced(use=join[name])]
+    calls = calls or ([] if digest is None else store.announced(digest=digest, since=ANNOUNCED_SECONDS))
+    return next((call for call in calls if call.session == session and same_tool(call.tool, tool)), None)
 
 
 def _segments(said: Iterable[Said]) -> Iterator[Segment]:
@@ -136,15 +159,19 @@ def _by_ids(store: Store, join: Mapping[str, str]) -> set[Session]:
 
 
 def _by_call(store: Store, join: Mapping[str, str]) -> set[Session]:
-    tool, text = join.get(TOOL), join.get(ARGUMENTS)
-    if not tool or text is None:
-        return set()
-    try:
-        digest = digest_of(json.loads(text))
-    except (ValueError, RecursionError):
+    tool, digest = join.get(TOOL), _digest(join)
+    if not tool or digest is None:
         return set()
     calls = store.announced(digest=digest, since=ANNOUNCED_SECONDS)
     return {call.session for call in calls if same_tool(call.tool, tool)}
+
+
+def _digest(join: Mapping[str, str]) -> str | None:
+    """Return the digest of a call's arguments, None where they are not known."""
+    try:
+        return digest_of(json.loads(join[ARGUMENTS]))
+    except (KeyError, ValueError, RecursionError):
+        return None
 
 
 def _lost(fault: Exception) -> tuple[Segment, ...]:

@@ -13,7 +13,7 @@ import anyio
 
 from preflight.api import AsyncPreflight, Preflight
 from preflight.errors import InvalidInput, ProviderError
-from preflight.hosts.words import join_of
+from preflight.hosts.words import TOOL, join_of
 from preflight.mcp import texts
 from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
 from preflight.mcp.calls import CallIds, base_of, instruction_of, segment_shape
@@ -30,7 +30,7 @@ from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.rules import Effect
-from preflight.ports import Words
+from preflight.ports import Denies, Words
 from preflight.results import Asking as Asked
 from preflight.results import Checked, Executable, Executed, Failed, InDoubt, Refused, ToolCall
 from preflight.results import Held as StaysHeld
@@ -38,6 +38,9 @@ from preflight.rulebook import RuleSource
 
 BUDGET_SECONDS: Final = 50.0
 """How long a call is held for a person: clients give up after a minute, and then nobody would hear the answer."""
+_OF_THE_TOOL: Final = ("tool_forbidden",)
+_LASTING: Final = (*_OF_THE_TOOL, "value_exhausted", "intent_undetermined_exhausted", "tool_undetermined_exhausted")
+"""Gates that no answer opens: a host may stop such a call by itself until its user speaks again."""
 _log = logging.getLogger("preflight.mcp")
 
 
@@ -66,6 +69,7 @@ class Proposed:
     arguments: Object
     request: Object
     base: str
+    join: Mapping[str, str]
 
 
 class Gating:
@@ -162,7 +166,9 @@ class Gating:
             checked = outcome.checked
             if checked is None:
                 checked = await self._gate.check(proposed.request)
-        return Ready(checked, proposed, ends) if isinstance(checked, Executable) else await self._blocked(checked)
+        if isinstance(checked, Executable):
+            return Ready(checked, proposed, ends)
+        return await self._blocked(checked, proposed)
 
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed:
         base = base_of(self._who.session, self._who.user, listed.tool, arguments)
@@ -178,7 +184,7 @@ class Gating:
             request["instruction_id"] = instruction_of(segments, self._who.session if self._who.apart else None)
         if self._who.zone is not None:
             request["zone"] = self._who.zone
-        return Proposed(listed, arguments, request, base)
+        return Proposed(listed, arguments, request, base, join)
 
     def _looked_up(self, join: Mapping[str, str], base: str) -> tuple[tuple[Segment, ...], str]:
         """Return the user's words, and which run of the call this is."""
@@ -269,7 +275,7 @@ class Gating:
         if refusal.code in ("tool_changed", "rules_changed", "repeated"):
             checked = await self._gate.check({**ready.proposed.request, "tool": now.tool})
             if isinstance(checked, StaysHeld):
-                return await self._blocked(checked)
+                return await self._blocked(checked, ready.proposed)
         if refusal.code == "already_started" and refusal.record is not None:
             last = await self._last(refusal.record.decision_id)
             return texts.started_before(refusal.record, last, self._asking.hints)
@@ -280,11 +286,16 @@ class Gating:
         steps = await anyio.to_thread.run_sync(self._gate.storage.steps, decision_id)
         return steps[-1].record if steps else None
 
-    async def _blocked(self, checked: Checked) -> Object:
+    async def _blocked(self, checked: Checked, proposed: Proposed) -> Object:
         """Tell that a call is held; of one that was made before, as which decision, and what became of it (R-79)."""
         gate = checked.record.gate
         if gate is None or gate.repeats is None:
-            return texts.blocked(checked)
+            told = texts.blocked(checked)
+            if gate is not None and gate.kind in _LASTING and isinstance(self._words, Denies):
+                about = None if gate.kind in _OF_THE_TOOL else proposed.arguments
+                why = told["content"][0]["text"]
+                await anyio.to_thread.run_sync(self._words.deny, proposed.join, proposed.join[TOOL], about, why)
+            return told
         return texts.again(checked.record, gate.repeats, await self._last(gate.repeats), self._asking.hints)
 
     async def _as_it_is(self, client: Inbound, listed: Listed) -> Listed | Object:

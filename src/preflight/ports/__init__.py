@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from preflight.ports.log import Admission, Grave, LogHead, Query, RawRecord, Stored
-from preflight.ports.outside import Clock, Seal, Secrets, Signer, Words
+from preflight.ports.outside import Clock, Denies, Seal, Secrets, Signer, Words
 from preflight.ports.storage import Burying, Folding, Scheduling, Storage
 
 __all__ = [
     "Admission",
     "Burying",
     "Clock",
+    "Denies",
     "Folding",
     "Grave",
     "LogHead",

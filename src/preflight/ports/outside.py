@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -50,6 +50,18 @@ class Words(Protocol):
         id, a tool-use id, a variable of the environment). They are claims: they choose among stored words
         and can never add any. Their `request` numbers grow within a session, and no other session has them: by
         them an act is started once of what was said (R-79).
+        """
+        ...
+
+
+@runtime_checkable
+class Denies(Protocol):
+    """Words that can also have their client stop a call before it makes it; it enforces nothing, and spares a try."""
+
+    def deny(self, join: Mapping[str, str], tool: str, arguments: object, reason: str) -> bool:
+        """Have the call's client stop this call until its user speaks again; whether it can.
+
+        `arguments` None: the tool with any arguments. Only for what is held whatever a person answers.
         """
         ...
 

@@ -79,11 +79,28 @@ def test_a_denied_call_is_stopped_in_the_host_s_own_format(host: str, words_db: 
     assert "deny" not in run(CALL_EVENT[host], "--host", host, stdin=other).out
 
 
+def test_a_tool_that_is_named_without_its_server_is_denied_for_its_arguments_alone(words_db: Path) -> None:
+    run("beforeSubmitPrompt", "--host", "cursor", stdin=body(PROMPTS["cursor"]))
+    run("beforeMCPExecution", "--host", "cursor", stdin=body(CALLS["cursor"]))
+    join = {"preflight/tool": "transfer", "preflight/arguments": json.dumps(ARGUMENTS)}
+    assert StoredWords().deny(join, "transfer", None, "held")
+    assert "deny" in run("beforeMCPExecution", "--host", "cursor", stdin=body(CALLS["cursor"])).out
+    other = body(CALLS["cursor"], tool_input="{}")
+    assert "deny" not in run("beforeMCPExecution", "--host", "cursor", stdin=other).out
+
+
+def test_a_call_that_no_hook_announced_is_not_denied(words_db: Path) -> None:
+    run("UserPromptSubmit", "--host", "codex", stdin=body(PROMPTS["codex"]))
+    assert StoredWords().deny({"session_id": "0199-0002"}, "transfer", ARGUMENTS, "held") is False
+
+
 def test_the_user_s_next_words_end_a_denial(words_db: Path) -> None:
     said, call = ("UserPromptSubmit", "--host", "codex"), ("PreToolUse", "--host", "codex")
     run(*said, stdin=body(PROMPTS["codex"]))
-    assert StoredWords().deny({"session_id": "0199-0002"}, "transfer", None, "held")
-    assert "deny" in run(*call, stdin=body(CALLS["codex"])).out
+    run(*call, stdin=body(CALLS["codex"]))
+    assert StoredWords().deny({"toolCallId": "call_01"}, "transfer", None, "held")
+    assert "deny" in run(*call, stdin=body(CALLS["codex"], tool_input={"amount": 1})).out
+    assert run(*call, stdin=body(CALLS["codex"], tool_name="mcp__shop__transfer")).out == ""  # another server's
     run(*said, stdin=body(PROMPTS["codex"], prompt="and what did you do?", agent_id="a-1"))
     assert "deny" in run(*call, stdin=body(CALLS["codex"])).out  # an agent's words end nothing
     run(*said, stdin=body(PROMPTS["codex"], prompt="please send it now", turn_id="turn-2"))

@@ -120,6 +120,7 @@ def test_no_file_and_no_session_give_no_words(words_db: Path) -> None:
     assert StoredWords().segments({"CLAUDE_CODE_SESSION_ID": "s-1"}) == ()
     assert not words_db.exists()
     assert StoredWords().deny({}, "send", None, "held") is False
+    assert not words_db.exists()
 
 
 def test_a_file_that_cannot_be_read_gives_no_words_and_says_so(
