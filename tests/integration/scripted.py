@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 Body = dict[str, Any]
 _LONGEST_WAIT = 50  # turns in which a tool is not offered yet
@@ -21,10 +22,12 @@ class Script:
 
     def __init__(self, tool: str, arguments: Body) -> None:
         """Propose `tool`, by whatever name a program gives it, with these arguments."""
+        self._before: int | None = None
         self.tool = tool
         self.arguments = arguments
         self.results: list[str] = []
         self.asked = 0
+        self._call = uuid4().hex  # programs name calls so that no two are called alike
 
     def answer(self, path: str, given: Body) -> tuple[str, bytes]:
         """Return the media type and the body of the answer to a request."""
@@ -37,18 +40,24 @@ class Script:
             return "text/event-stream", b"data: " + json.dumps(self._gemini(given)).encode() + b"\r\n\r\n"
         return "application/json", b'{"data": [], "models": [], "input_tokens": 1, "totalTokens": 1}'
 
+    def _got(self, offered: str | None, results: list[Any]) -> None:
+        """Keep what came back; what stands there when the tool is first offered, is of a conversation that goes on."""
+        if self._before is None and offered is not None:
+            self._before = len(results)
+        self.results = [json.dumps(result) for result in results[self._before or 0 :]]
+
     def _offered(self, names: list[str]) -> str | None:
         return next((name for name in names if name.endswith(self.tool)), None)
 
     def _anthropic(self, given: Body) -> Iterator[Body]:
         parts = [part for turn in given["messages"] for part in _parts(turn["content"])]
-        self.results = [json.dumps(part["content"]) for part in parts if part.get("type") == "tool_result"]
         name = self._offered([tool["name"] for tool in given.get("tools", ())])
+        self._got(name, [part["content"] for part in parts if part.get("type") == "tool_result"])
         block: Body = {"type": "text", "text": ""}
         delta: Body = {"type": "text_delta", "text": "done"}
         stop = "end_turn"
         if name is not None and not self.results:
-            block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": {}}
+            block = {"type": "tool_use", "id": f"toolu_{self._call}", "name": name, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(self.arguments)}
             stop = "tool_use"
         message = {"id": "msg_1", "type": "message", "role": "assistant", "model": given["model"], "content": []}
@@ -65,7 +74,7 @@ class Script:
 
     def _openai(self, given: Body) -> Iterator[Body]:
         outputs = [item for item in given["input"] if item.get("type") == "function_call_output"]
-        mine = [item for item in outputs if item["call_id"] == "call_it"]
+        mine = [item for item in outputs if item["call_id"] == self._call]
         self.results = [json.dumps(item["output"]) for item in mine]
         spaces = {
             tool["name"]: [each["name"] for each in tool.get("tools", ())] for tool in given["tools"] if "name" in tool
@@ -74,7 +83,7 @@ class Script:
         item: Body = {"type": "message", "role": "assistant", "id": "m_1"}
         if space is not None and not mine:
             arguments = json.dumps(self.arguments)
-            item = {"id": "fc_1", "call_id": "call_it", "namespace": space, "name": self.tool, "arguments": arguments}
+            item = {"id": "fc_1", "call_id": self._call, "namespace": space, "name": self.tool, "arguments": arguments}
         elif not mine and len(outputs) < _LONGEST_WAIT:  # its servers start while it talks; this waits for them
             number = len(outputs)
             item = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": "list_mcp_resources", "arguments": "{}"}
@@ -87,9 +96,9 @@ class Script:
 
     def _gemini(self, given: Body) -> Body:
         parts = [part for turn in given["contents"] for part in turn["parts"]]
-        self.results = [json.dumps(part["functionResponse"]) for part in parts if "functionResponse" in part]
         declared = [each["name"] for tool in given.get("tools", ()) for each in tool.get("functionDeclarations", ())]
         name = self._offered(declared)
+        self._got(name, [part["functionResponse"] for part in parts if "functionResponse" in part])
         calls = name is not None and not self.results
         part = {"functionCall": {"name": name, "args": self.arguments}} if calls else {"text": "done"}
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}

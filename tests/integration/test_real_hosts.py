@@ -30,6 +30,8 @@ class Place(NamedTuple):
 
     folder: Path
     url: str
+    goes_on: bool = False
+    """Whether its last conversation goes on."""
 
     @property
     def home(self) -> Path:
@@ -54,6 +56,7 @@ def claude_code(place: Place, prompt: str) -> tuple[list[str], dict[str, str]]:
     config.write_text(json.dumps({"mcpServers": {"bank": place.server}}), encoding="utf-8")
     given = ["-p", prompt, "--mcp-config", str(config), "--strict-mcp-config", "--allowedTools", "mcp__bank__transfer"]
     quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "ENABLE_TOOL_SEARCH": "false"}
+    given += ["--continue"] if place.goes_on else []
     return given, {**quiet, "ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "none"}
 
 
@@ -68,7 +71,8 @@ def codex(place: Place, prompt: str) -> tuple[list[str], dict[str, str]]:
     ]  # fmt: skip
     (place.home / ".codex" / "config.toml").write_text("\n".join(lines), encoding="utf-8")
     # a person reviews new hooks in a window; nobody is here who could
-    return ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt], {}
+    given = ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+    return [*given, *(["resume", "--last"] if place.goes_on else []), prompt], {}
 
 
 def gemini(place: Place, prompt: str) -> tuple[list[str], dict[str, str]]:
@@ -77,7 +81,7 @@ def gemini(place: Place, prompt: str) -> tuple[list[str], dict[str, str]]:
     settings |= {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": False}}
     settings |= {"mcpServers": {"bank": {**place.server, "trust": True}}, "privacy": {"usageStatisticsEnabled": False}}
     path.write_text(json.dumps(settings), encoding="utf-8")
-    given = ["-m", "gemini-2.5-flash", "--skip-trust", "-p", prompt]
+    given = ["-m", "gemini-2.5-flash", "--skip-trust", *(["--resume", "latest"] if place.goes_on else []), "-p", prompt]
     return given, {"GOOGLE_GEMINI_BASE_URL": place.url, "GEMINI_API_KEY": "none", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
 

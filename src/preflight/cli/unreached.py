@@ -5,6 +5,7 @@ from __future__ import annotations
 from preflight.api import Preflight
 from preflight.model.record import Record
 from preflight.model.rules import ToolRules
+from preflight.render.hints import sent_again
 
 
 def unreached(gate: Preflight, record: Record) -> list[str]:
@@ -20,6 +21,9 @@ def unreached(gate: Preflight, record: Record) -> list[str]:
     if not servers:
         return []
     named = ", ".join(f"`{server}`" for server in servers)
+    if sent_again(record.call_id):
+        kept = "what was answered is kept: have its client send exactly the same call again"
+        return [f"{kept}, since the rules measure at {named}, and no connections are given here (--connections FILE)"]
     return [f"the rules measure at {named}, and no connections are given here: add --connections FILE"]
 
 

@@ -68,10 +68,14 @@ class StoredWords:
 
         Each is a request of its own, but for one that only says to go on: it belongs to the request before.
         """
+        return self.heard(join)[1]
+
+    def heard(self, join: Mapping[str, str]) -> tuple[str | None, tuple[Segment, ...]]:
+        """Return the id of the call's session, and its prompts as segments."""
         try:
             store = Store(self._path, create=False)
         except FileNotFoundError:
-            return ()
+            return None, ()
         except (StoreFault, OSError) as fault:
             return _lost(fault)
         try:
@@ -81,7 +85,7 @@ class StoredWords:
             return _lost(fault)
         finally:
             store.close()
-        return tuple(_segments(said))
+        return None if session is None else session.id, tuple(_segments(said))
 
     def deny(
         self, join: Mapping[str, str], tool: str, arguments: object, reason: str, *, seconds: float = 3600.0
@@ -174,6 +178,6 @@ def _digest(join: Mapping[str, str]) -> str | None:
         return None
 
 
-def _lost(fault: Exception) -> tuple[Segment, ...]:
+def _lost(fault: Exception) -> tuple[None, tuple[Segment, ...]]:
     _log.error("the user's words cannot be read, so that values will be asked for: %s", fault)
-    return ()
+    return None, ()

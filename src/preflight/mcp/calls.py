@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import count
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -72,6 +72,16 @@ def digest(value: object) -> str:
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 
+class Run(NamedTuple):
+    """A run of a call: the conversation it belongs to, what all runs of the call have in common, and its own id."""
+
+    scope: Scope
+    base: str
+    call_id: str
+    is_open: bool
+    """Whether it was decided before, and is not over."""
+
+
 class CallIds:
     """Numbers the runs of one and the same call: while one is open or in doubt, the same call means that one."""
 
@@ -81,18 +91,15 @@ class CallIds:
         self._begin: OrderedDict[str, int] = OrderedDict()
         self._lock = Lock()
 
-    def current(self, scope: Scope, base: str) -> str:
-        """Return the id of the run that the call `base` means now."""
+    def current(self, scope: Scope, base: str) -> Run:
+        """Return the run that the call `base` means now."""
         for number in count(self._begin.get(base, 0)):
             call_id = f"{base}.{number}"
             stored = self._storage.latest_for_call(scope, call_id)
-            if (
-                stored is None
-                or self._storage.steps(stored.record.decision_id)[-1].record.execution_decision not in _OVER
-            ):
+            if stored is None or not self._is_over(stored.record):
                 break
         self._remember(base, number)
-        return call_id
+        return Run(scope, base, call_id, stored is not None)
 
     def ended(self, base: str, record: Record) -> None:
         """Remember the last step of a run that was executed here: the next is looked for behind it."""

@@ -16,7 +16,7 @@ from preflight.errors import InvalidInput, ProviderError
 from preflight.hosts.words import TOOL, join_of
 from preflight.mcp import texts
 from preflight.mcp.asking import GATE_KEY, Answered, Asking, Refill, Suspended
-from preflight.mcp.calls import CallIds, base_of, instruction_of, segment_shape
+from preflight.mcp.calls import CallIds, Run, base_of, instruction_of, segment_shape
 from preflight.mcp.catalogue import Catalogue, Listed, Unclear
 from preflight.mcp.eras import Object, bare_params
 from preflight.mcp.firstword import NOT_BEGUN, NotBegun
@@ -30,7 +30,8 @@ from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.model.request import Scope
 from preflight.model.rules import Effect
-from preflight.ports import Denies, Words
+from preflight.model.tool import Tool
+from preflight.ports import Denies, Hears, Words
 from preflight.results import Asking as Asked
 from preflight.results import Checked, Executable, Executed, Failed, InDoubt, Refused, ToolCall
 from preflight.results import Held as StaysHeld
@@ -171,25 +172,36 @@ class Gating:
         return await self._blocked(checked, proposed)
 
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed:
-        base = base_of(self._who.session, self._who.user, listed.tool, arguments)
         join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
-        segments, call_id = await anyio.to_thread.run_sync(self._looked_up, join, base)
+        segments, run = await anyio.to_thread.run_sync(self._looked_up, join, listed.tool, arguments)
         request = {
             **self._read_request(listed, arguments),
+            "scope": {"tenant": run.scope.tenant, "conversation": run.scope.conversation},
             "instruction": [segment_shape(segment) for segment in segments],
-            "call_id": call_id,
+            "call_id": run.call_id,
             "locale": self._who.locale,
         }
         if self.effect(listed) == "irreversible":  # what can be undone may be done again on the same words
             request["instruction_id"] = instruction_of(segments, self._who.session if self._who.apart else None)
         if self._who.zone is not None:
             request["zone"] = self._who.zone
-        return Proposed(listed, arguments, request, base, join)
+        return Proposed(listed, arguments, request, run.base, join)
 
-    def _looked_up(self, join: Mapping[str, str], base: str) -> tuple[tuple[Segment, ...], str]:
-        """Return the user's words, and which run of the call this is."""
-        scope = Scope(self._who.tenant, self._who.session)
-        return self._words.segments(join), self._calls.current(scope, base)
+    def _looked_up(self, join: Mapping[str, str], tool: Tool, arguments: Object) -> tuple[tuple[Segment, ...], Run]:
+        """Return the user's words, and which run of the call this is.
+
+        It belongs to the conversation that the words are of, which may go on in another process than it began in, but
+        where the call is open in this process's own session.
+        """
+        heard = self._words.heard(join) if isinstance(self._words, Hears) else (None, self._words.segments(join))
+        conversation, segments = heard
+        run = self._run(self._who.session, tool, arguments)
+        own = self._who.apart or self.unattended or conversation in (None, self._who.session)
+        return segments, run if own or run.is_open else self._run(str(conversation), tool, arguments)
+
+    def _run(self, conversation: str, tool: Tool, arguments: Object) -> Run:
+        base = base_of(conversation, self._who.user, tool, arguments)
+        return self._calls.current(Scope(self._who.tenant, conversation), base)
 
     async def _after_state(self, client: Inbound, proposed: Proposed, ends: float) -> Checked | None:
         """Take the answer that a modern client came back with; None where there is none, or it was given before."""

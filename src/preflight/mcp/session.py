@@ -223,7 +223,7 @@ class GatedSession:
     async def _decided(
         self, tool: Tool, arguments: dict[str, Any], said: Sequence[Segment], base: str, *, repeat: bool
     ) -> tuple[Tool, Checked]:
-        call_id = await anyio.to_thread.run_sync(self._calls.current, self._scope, base)
+        run = await anyio.to_thread.run_sync(self._calls.current, self._scope, base)
         # the requests of a store of words are numbered for all sessions, those of a program for its own
         conversation = self._scope.conversation if isinstance(self._words, Sequence) or callable(self._words) else None
         request = {
@@ -234,7 +234,7 @@ class GatedSession:
             "instruction_id": None if repeat else instruction_of(said, conversation),
             "tool": tool,
             "claims": arguments,
-            "call_id": call_id,
+            "call_id": run.call_id,
         }
         checked = await self._check(request)
         if isinstance(checked, Asking):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from preflight.ports.log import Admission, Grave, LogHead, Query, RawRecord, Stored
-from preflight.ports.outside import Clock, Denies, Seal, Secrets, Signer, Words
+from preflight.ports.outside import Clock, Denies, Hears, Seal, Secrets, Signer, Words
 from preflight.ports.storage import Burying, Folding, Scheduling, Storage
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Denies",
     "Folding",
     "Grave",
+    "Hears",
     "LogHead",
     "Query",
     "RawRecord",

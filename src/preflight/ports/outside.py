@@ -55,6 +55,15 @@ class Words(Protocol):
 
 
 @runtime_checkable
+class Hears(Protocol):
+    """Words that also know which conversation a call belongs to: one that is taken up again keeps its open calls."""
+
+    def heard(self, join: Mapping[str, str]) -> tuple[str | None, tuple[Segment, ...]]:
+        """Return the conversation's id, None where it is not known, and its segments as `Words.segments` has them."""
+        ...
+
+
+@runtime_checkable
 class Denies(Protocol):
     """Words that can also have their client stop a call before it makes it; it enforces nothing, and spares a try."""
 
