@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from preflight import Held, create_preflight
 from preflight.hosts.store import Announced, Said, Session, Store, digest_of
+from preflight.storage import open_storage
 from tests.integration.test_proxy_asks import DECISION, RENT, WORDS, ledger, rules_with, states
 from tests.integration.wire import BANK_RULES, Message, Wire, bank, connected, everything, proxy, said
 
@@ -287,3 +288,36 @@ async def test_a_call_that_can_be_answered_is_never_stopped_by_the_host(tmp_path
         assert "What is open" in said(await wire.call("transfer", RENT, _meta={"claudecode/toolUseId": "toolu_1"}))
     assert store.announce(call._replace(use="toolu_2")) is None
     store.close()
+
+
+async def test_a_conversation_that_is_taken_up_again_keeps_its_open_calls(tmp_path: Path) -> None:
+    # Claude Code names a new session to the servers that it starts, and the old one to its hooks
+    store = Store(str(tmp_path / "words.db"))
+    call = Announced(Session("claude-code", SESSION), "mcp__bank__transfer", digest_of(RENT), "toolu_1")
+    for number, (text, use) in enumerate((("pay the rent now", "toolu_1"), ("go on", "toolu_2"))):
+        say(tmp_path, text)
+        assert store.announce(call._replace(use=use)) is None
+        environment = {"PREFLIGHT_WORDS": str(tmp_path / "words.db"), "CLAUDE_CODE_SESSION_ID": f"process {number}"}
+        command = proxy(tmp_path / "records.db", BANK_RULES, bank(tmp_path), name="bank")
+        async with connected(command, environment=environment) as wire:
+            assert "What is open" in said(await wire.call("transfer", RENT, _meta={"claudecode/toolUseId": use}))
+    store.close()
+    with closing(open_storage(tmp_path / "records.db")) as storage:
+        decided = [stored.record for stored in storage.scan()]
+    assert {record.scope.conversation for record in decided} == {SESSION}
+    assert len({record.call_id for record in decided}) == 1
+
+
+async def test_a_call_that_is_open_in_a_process_stays_there_whatever_is_heard_of_it(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "words.db"))
+    call = Announced(Session("claude-code", "heard of"), "mcp__bank__transfer", digest_of(RENT), "toolu_2")
+    store.say(Said(session=call.session, text="pay the rent now", trust="user"))
+    async with at_bank(tmp_path) as wire:
+        for use in ("toolu_1", "toolu_2"):
+            await wire.call("transfer", RENT, _meta={"claudecode/toolUseId": use})
+            assert store.announce(call) is None
+    store.close()
+    with closing(open_storage(tmp_path / "records.db")) as storage:
+        decided = [stored.record for stored in storage.scan()]
+    assert {record.scope.conversation for record in decided} == {SESSION}
+    assert any("pay the rent" in str(record.fixed) for record in decided), "the words of the second call were not heard"

@@ -280,7 +280,7 @@ class Gating:
             case InDoubt():
                 return texts.in_doubt(execution)
             case Executed() | Failed():
-                return texts.ran(execution, ready.proposed.arguments)
+                return texts.ran(execution, ready.proposed.arguments, ready.proposed.listed.tool.output_schema)
 
     async def _told_why(self, refusal: Refused, ready: Ready, now: Listed) -> Object:
         """Tell why a decision was not started, after a check of what holds now: what was held up is recorded (R-8)."""

@@ -9,7 +9,7 @@ import msgspec
 
 from preflight.errors import to_settle
 from preflight.mcp.eras import Object
-from preflight.model.json_value import thaw
+from preflight.model.json_value import is_object, thaw
 from preflight.model.pointer import tokens
 from preflight.model.question import Question
 from preflight.model.record import Record
@@ -21,6 +21,9 @@ from preflight.results import Asking, Checked, Executed, Failed, InDoubt, Refuse
 DECISION = "preflight/decision"
 QUESTION = "preflight/question"
 CHANGED = "preflight/changed"
+_NO_ROOM: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf", "not", "unevaluatedProperties", "maxProperties",
+                             "propertyNames", "patternProperties", "const", "enum"})  # fmt: skip
+"""Keywords with which a schema may refuse a property more."""
 AGAIN: Final = (
     "Not called again: the same words led to the same call, which was started. If it is to run once more, the user "
     "says so; if its outcome is not known, a person settles it."
@@ -132,10 +135,12 @@ def in_doubt(execution: InDoubt) -> Object:
     return _result(text, execution.record)
 
 
-def ran(execution: Executed | Failed, proposed: Mapping[str, object]) -> Object:
+def ran(execution: Executed | Failed, proposed: Mapping[str, object], schema: object = None) -> Object:
     """Return the server's result, and tell what of the proposed arguments was not sent as proposed.
 
-    Without a result the call was started and never sent, for the reason that it failed with.
+    Programs show a model the structured content alone where there is some: there it is told, too, unless the tool's
+    output `schema` has no room for it. Without a result the call was started and never sent, for the reason that it
+    failed with.
     """
     if isinstance(execution, Failed) and execution.result is None:
         return _result(f"Nothing was called: {visible(execution.error.partition(': ')[2])}.", execution.record)
@@ -146,9 +151,20 @@ def ran(execution: Executed | Failed, proposed: Mapping[str, object]) -> Object:
     told = changes(proposed, execution.record)
     if told:
         added[CHANGED] = told
-        result["content"] = [*_content(result), {"type": "text", "text": _changes_text(told)}]
+        text = _changes_text(told)
+        result["content"] = [*_content(result), {"type": "text", "text": text}]
+        structured = result.get("structuredContent")
+        if isinstance(structured, Mapping) and _has_room(schema):
+            result["structuredContent"] = {**structured, CHANGED: text}
     result["_meta"] = {**(meta if isinstance(meta, Mapping) else {}), **added}
     return result
+
+
+def _has_room(schema: object) -> bool:
+    """Whether an object of this schema may have a property more, as far as can be seen at its root."""
+    if schema is None:
+        return True
+    return is_object(schema) and _NO_ROOM.isdisjoint(schema) and schema.get("additionalProperties", True) is True
 
 
 def changes(proposed: Mapping[str, object], record: Record) -> Object:
