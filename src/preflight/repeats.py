@@ -25,7 +25,9 @@ def answered(request: Request, answers: list[Answer]) -> Request:
     utterance = request.utterance
     segments = utterance.segments or ()
     current = max((s.request for s in segments if s.request is not None), default=None)
-    said = [Segment(a.restatement, USER, ANSWER + a.question_id, current) for a in answers if a.restatement]
+    said = [
+        Segment(a.restatement, USER, ANSWER + a.question_id, current, a.answered_at) for a in answers if a.restatement
+    ]
     if said:
         utterance = msgspec.structs.replace(utterance, segments=(*segments, *said))
     return msgspec.structs.replace(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +259,21 @@ async def test_a_form_says_which_call_it_is_about(tmp_path: Path) -> None:
     [message] = asked
     assert message.splitlines()[-1] == 'This is about bank/transfer with from_account: "1102534471", amount: 500000.'
     assert "3520198845" not in message
+
+
+async def test_a_day_is_counted_from_when_it_was_said_and_not_from_the_call(tmp_path: Path) -> None:
+    at = time.time() - 25 * 3600
+    store = Store(str(tmp_path / "words.db"), now=lambda: at)
+    store.say(
+        Said(session=Session("claude-code", SESSION), text="archive the invoices before today, now", trust="user")
+    )
+    store.close()
+    said_on, called_on = (datetime.fromtimestamp(when, UTC).date().isoformat() for when in (at, time.time()))
+    async with at_bank(tmp_path) as wire:
+        asked = await wire.call("invoices_archive", {"before": called_on})
+        done = await wire.call("invoices_archive", {"before": said_on})
+    assert "`before`" in said(asked)
+    assert done["result"]["structuredContent"].keys() == {"archived"}
 
 
 async def test_a_call_that_the_rules_forbid_is_stopped_by_the_host_from_then_on(tmp_path: Path) -> None:

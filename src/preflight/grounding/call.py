@@ -81,7 +81,12 @@ def places_of(segments: Sequence[Segment], context: Context) -> list[Place]:
     requests = [segment.request for segment in segments if segment.trust == USER and segment.request is not None]
     current = max(requests, default=None)
     return [
-        Place(at, index_of(segment.text, context.language), segment.request is not None and segment.request != current)
+        Place(
+            at,
+            index_of(segment.text, context.language),
+            context.at(segment),
+            carried=segment.request is not None and segment.request != current,
+        )
         for at, segment in enumerate(segments)
         if segment.trust == USER and segment.text
     ]

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET
 
 from preflight.model.evidence import Evidence
+from preflight.model.instruction import Segment
 from preflight.model.request import Utterance
 
 Role = Literal["target", "object", "quantity", "time", "option", "content"]
@@ -29,6 +31,12 @@ class Context(msgspec.Struct, frozen=True):
     def of(cls, utterance: Utterance, now: str) -> Context:
         """Return the context of an utterance, read by the clock `now`; empty: by none."""
         return cls(now=now or None, zone=utterance.zone, locale=utterance.locale)
+
+    def at(self, segment: Segment) -> Context:
+        """Return the context in which a segment was said: by its own clock, where that is known."""
+        if segment.said_at is UNSET or segment.said_at == self.now:
+            return self
+        return msgspec.structs.replace(self, now=segment.said_at)
 
     @property
     def language(self) -> str:

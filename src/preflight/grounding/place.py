@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import msgspec
 
+from preflight.grounding.findings import Context
 from preflight.grounding.index import Index
 from preflight.model.evidence import Evidence, Grade
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """One segment of the user's, with its index; `carried` when it belongs to an earlier request."""
+    """One segment of the user's, with its index; `carried` when it belongs to an earlier request.
+
+    `context` is the one in which it was said.
+    """
 
     segment_index: int
     index: Index
+    context: Context
     carried: bool = False
 
     def evidence(  # noqa: PLR0913 - the fields of Evidence

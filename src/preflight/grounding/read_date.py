@@ -112,7 +112,7 @@ def read_moment(claim: Moment, places: Sequence[Place], context: Context) -> Ite
         if claim.month:
             yield from _months(claim.month, place)
         if claim.day:
-            yield from _days(claim.day, place, context)
+            yield from _days(claim.day, place)
         if claim.clock:
             yield from _clocks(claim.clock, place, _any_zone)
 
@@ -123,10 +123,10 @@ def _months(month: tuple[int, int], place: Place) -> Iterator[Evidence]:
             yield place.evidence(mention.start, mention.end, "date", f"{month[0]:04}-{month[1]:02}")
 
 
-def _days(day: date, place: Place, context: Context) -> Iterator[Evidence]:
+def _days(day: date, place: Place) -> Iterator[Evidence]:
     for mention in place.index.dates:
-        days, rule = place.index.resolved(mention, context)
-        if not days and context.now is None and mention.key == ("md", day.month, day.day):
+        days, rule = place.index.resolved(mention, place.context)
+        if not days and place.context.now is None and mention.key == ("md", day.month, day.day):
             days, rule = (day,), "year_not_said"  # no clock was recorded that could say which year
         if day in days:
             others = tuple(other.isoformat() for other in days if other != day)
@@ -226,7 +226,7 @@ def _zone_flags(local: datetime, place: tzinfo | None) -> tuple[str, ...]:
 
 def _both(claim: Moment, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
     for day, moment, flags, wanted in _views(claim, places, context):
-        days = [(place, found) for place in places for found in _days(day, place, context)]
+        days = [(place, found) for place in places for found in _days(day, place)]
         clocks = [(place, found) for place in places for found in _clocks(moment, place, wanted)]
         windows = {id(place): _Window([found for where, found in clocks if where is place]) for place in places}
         for place, first in days:
@@ -319,7 +319,7 @@ def supports_parts(
     if claim is None:
         return None
     for day, moment, flags in local_moments(claim, context):
-        days = [found for found in _days(day, places[first.segment_index], context) if _stands(found, first)]
+        days = [found for found in _days(day, places[first.segment_index]) if _stands(found, first)]
         clocks = [found for found in _clocks(moment, places[second.segment_index]) if _stands(found, second)]
         if days and clocks and "ambiguous" not in _flags(days[0], clocks[0], flags):
             parts = (_part(days[0], "#date"), _part(clocks[0], "#time"))

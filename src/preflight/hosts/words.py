@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 
+from preflight.clock import iso
 from preflight.hosts.continuing import goes_on
 from preflight.hosts.store import (
     CALLS_SECONDS,
@@ -123,7 +124,7 @@ def _segments(said: Iterable[Said]) -> Iterator[Segment]:
         number = request_number(each)
         if each.trust == USER:
             number = asked = asked if asked is not None and goes_on(each.text) else number
-        yield Segment(each.text, each.trust, each.origin or None, number)
+        yield Segment(each.text, each.trust, each.origin or None, number, iso(each.at))
 
 
 def request_number(said: Said) -> int:

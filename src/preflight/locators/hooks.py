@@ -93,8 +93,7 @@ def _checked(
     request: Request, absent: Mapping[str, Slot], named: Mapping[str, Pointing], heard: set[int], taken: list[Evidence]
 ) -> dict[str, Located]:
     """Keep the places whose words read as the value and stand for nothing else."""
-    utterance = request.utterance
-    context = Context.of(utterance, utterance.now)
+    context = Context.of(request.utterance, request.said_at)
     kept: dict[str, Located] = {}
     for name, slot in absent.items():
         place = _place(named.get(name), slot.claim, heard)

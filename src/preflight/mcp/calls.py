@@ -60,7 +60,8 @@ def instruction_of(segments: Iterable[Segment], conversation: str | None) -> str
 
 def segment_shape(segment: Segment) -> dict[str, object]:
     """Return a segment as a request has it."""
-    return {key: value for key, value in msgspec.structs.asdict(segment).items() if value is not None}
+    shape: dict[str, object] = msgspec.to_builtins(segment)
+    return {key: value for key, value in shape.items() if value is not None}
 
 
 def digest(value: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeGuard
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from preflight.model.json_value import is_object
 
@@ -25,13 +26,15 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
     Only a segment whose `trust` is exactly `user` can ground a value (R-13). `origin` says where an
     untrusted segment came from (`gmail:msg_881`); `request` numbers the request of the conversation
-    that the segment belongs to, the largest being the current one.
+    that the segment belongs to, the largest being the current one. `said_at` is when it was said, ISO 8601
+    with an offset: by that clock its "tomorrow" is read, and by that of the run where it is not known.
     """
 
     text: str
     trust: str = UNTRUSTED
     origin: str | None = None
     request: int | None = None
+    said_at: str | UnsetType = UNSET
 
     @property
     def grounds(self) -> bool:

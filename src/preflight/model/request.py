@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from preflight.errors import InvalidInput
 from preflight.limits import DEFAULT, Limits
@@ -91,7 +93,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def said_at(self) -> str:
-        """The clock by which the user's words are read: of a run that fires, the one when it was deferred (R-80)."""
+        """The clock by which words are read of which it is not known when they were said.
+
+        Of a run that fires it is the one when it was deferred (R-80).
+        """
         trigger = self.trigger
         return trigger.said_at or self.utterance.now if type(trigger) is Trigger else self.utterance.now
 
@@ -168,14 +173,28 @@ def _segments(given: object, limits: Limits) -> tuple[Segment, ...] | None:
 
 def _segment(given: object, where: str) -> Segment:
     if not is_object(given) or type(given.get("text")) is not str:
-        raise InvalidInput(where, "not a segment", "send `{text, trust, origin?}`")
+        raise InvalidInput(where, "not a segment", "send `{text, trust, origin?, request?, said_at?}`")
     trust, origin, request = given.get("trust"), given.get("origin"), given.get("request")
     return Segment(
         text=str(given["text"]),
         trust=trust if type(trust) is str else "untrusted",  # R-13: only the exact label counts
         origin=origin if type(origin) is str else None,
         request=request if type(request) is int else None,
+        said_at=_moment(given.get("said_at"), f"{where}/said_at"),
     )
+
+
+def _moment(given: object, where: str) -> str | UnsetType:
+    """Read when something was said; by another clock its words would mean another day."""
+    if given is None:
+        return UNSET
+    try:
+        known = type(given) is str and datetime.fromisoformat(given).tzinfo is not None
+    except ValueError:
+        known = False
+    if not known:
+        raise InvalidInput(where, "no moment", "send ISO 8601 with an offset, or leave it out")
+    return str(given)
 
 
 def _scope(given: object) -> Scope:

@@ -56,14 +56,17 @@ def trigger_of(utterance: Utterance, declared: Mapping[str, TriggerRule]) -> Loc
 
     What was said when the user was asked again is part of the request. `declared` are the triggers of the rules.
     """
-    context = Context.of(utterance, utterance.now)
-    now = clock.moment(context)
-    if now is None or not utterance.segments:
+    segments = utterance.segments
+    if not segments:
         return None
     found: dict[object, Located] = {}
     unclear: list[NotGrounded] = []
     for index in current_places(utterance):
-        for read in _in_segment(utterance.segments, index, context, now, declared):
+        context = Context.of(utterance, utterance.now).at(segments[index])
+        now = clock.moment(context)
+        if now is None:
+            return None
+        for read in _in_segment(segments, index, context, now, declared):
             if type(read) is NotGrounded:
                 unclear.append(read)
             elif type(read) is Located:

@@ -66,7 +66,7 @@ def unused_time(
     for index in current_places(utterance):
         text = request.segments[index].text  # type: ignore[index]  # a place in it was found
         taken = [span for state in fields for span in _taken(state, index, is_time, () if strict else _TAKES)]
-        found = _left(text, taken, Reading(context, said, declared, strict))
+        found = _left(text, taken, Reading(context.at(request.segments[index]), said, declared, strict))  # type: ignore[index]
         if found is not None:
             return Located(text[slice(*found)], index, *found)
     return None
