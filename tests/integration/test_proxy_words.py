@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -274,6 +275,22 @@ async def test_a_day_is_counted_from_when_it_was_said_and_not_from_the_call(tmp_
         done = await wire.call("invoices_archive", {"before": said_on})
     assert "`before`" in said(asked)
     assert done["result"]["structuredContent"].keys() == {"archived"}
+
+
+@pytest.mark.parametrize("by", ["option", "machine"])
+async def test_days_are_counted_where_the_user_is(tmp_path: Path, by: str) -> None:
+    zones = ("Pacific/Kiritimati", "Etc/GMT+12")  # 26 hours apart: it is never the same day in both
+    say(tmp_path, "archive the invoices before today, now")
+    days = [datetime.now(ZoneInfo(zone)).date().isoformat() for zone in zones]
+    told = ("--zone", zones[0]) if by == "option" else ()
+    environment = {"PREFLIGHT_WORDS": str(tmp_path / "words.db"), "CLAUDE_CODE_SESSION_ID": SESSION}
+    environment |= {} if told else {"TZ": zones[0]}
+    command = proxy(tmp_path / "records.db", BANK_RULES, bank(tmp_path), *told, name="bank")
+    async with connected(command, environment=environment) as wire:
+        elsewhere = await wire.call("invoices_archive", {"before": days[1]})
+        here = await wire.call("invoices_archive", {"before": days[0]})
+    assert "`before`" in said(elsewhere)
+    assert here["result"]["structuredContent"].keys() == {"archived"}
 
 
 async def test_a_call_that_the_rules_forbid_is_stopped_by_the_host_from_then_on(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import typer
 from preflight.api import Preflight
 from preflight.cli.about import installed, own_version
 from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of
+from preflight.cli.clocks import zone_here
 from preflight.cli.codes import DONE, ERROR
 from preflight.cli.opening import RULES, AsJson, Db, database, is_there, opened_to_read, scope_of
 from preflight.cli.screen import Screen
@@ -137,7 +138,12 @@ def _versions() -> dict[str, Any]:
 def _hosts() -> dict[str, Any]:
     from preflight.hosts.health import hosts_with_hooks, words_arrive
 
-    return {"hooks": "; ".join(hosts_with_hooks(Path.cwd())) or "in no host", "user's words": words_arrive()}
+    zone = os.environ.get("PREFLIGHT_ZONE") or zone_here()
+    return {
+        "hooks": "; ".join(hosts_with_hooks(Path.cwd())) or "in no host",
+        "user's words": words_arrive(),
+        "days counted in": zone or "UTC: the machine's time zone has no name; `--zone` and PREFLIGHT_ZONE give one",
+    }
 
 
 def _waiting(gate: Preflight) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from preflight.cli.clocks import Locale, Zone, zone_named
 from preflight.cli.codes import ASK_USER, DONE
 from preflight.cli.opening import AsJson
 from preflight.cli.screen import Screen
@@ -40,8 +41,8 @@ def ground(
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The slot's name.")] = "value",
     role: Annotated[str | None, typer.Option("--role", metavar="ROLE", help=", ".join(get_args(Role)))] = None,
     now: Annotated[str | None, typer.Option("--now", metavar="TIME", help="The clock, ISO 8601 with offset.")] = None,
-    zone: Annotated[str | None, typer.Option("--zone", metavar="ZONE", help="The time zone: Europe/Berlin.")] = None,
-    locale: Annotated[str, typer.Option("--locale", metavar="TAG", help="How 1.250 and 03/04 are read: en-GB.")] = "en",
+    zone: Zone = None,
+    locale: Locale = "en",
     untrusted: Annotated[
         list[str] | None, typer.Option("--untrusted", metavar="TEXT", help="Text the user did not write; repeatable.")
     ] = None,
@@ -93,19 +94,13 @@ def _role(given: str | None) -> Role | None:
 
 
 def _context(now: str | None, zone: str | None, locale: str) -> Context:
-    from zoneinfo import ZoneInfo
-
     try:
         offset = now is None or datetime.fromisoformat(now).utcoffset() is not None
     except ValueError:
         offset = False
     if not offset:
         raise InvalidInput("now", f"`{now}` is no time with an offset", "write it as 2026-11-30T09:00:00+01:00")
-    try:
-        ZoneInfo(zone or "UTC")
-    except (ValueError, OSError, LookupError):
-        raise InvalidInput("zone", f"`{zone}` is no time zone", "name one, such as Europe/Berlin") from None
-    return Context(now, zone, locale)
+    return Context(now, zone and zone_named(zone), locale)
 
 
 def _shape(finding: Finding) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from preflight.cli.behind import Command, Name, RulesPath, Servers, Url, UserId, configs_of, proxy_extra
+from preflight.cli.clocks import Locale, Zone, zone_here, zone_named
 from preflight.cli.opening import RULES, Db, hints_here, opened
 from preflight.cli.utf8 import check_variables
 from preflight.errors import InvalidInput
@@ -66,6 +67,8 @@ def proxy(
         float,
         typer.Option("--timeout", min=0, metavar="SECONDS", help="How long each of several servers is waited for."),
     ] = 8,
+    zone: Zone = None,
+    locale: Locale = "en",
     db: Db = None,
 ) -> None:
     """Stand in front of an MCP server and gate its tools.
@@ -80,6 +83,7 @@ def proxy(
       preflight proxy --rules rules --name shop --url http://127.0.0.1:8000/mcp
       preflight proxy --rules rules/bank --http :8931 -- python bank.py --db bank.db
       preflight proxy --rules rules/bank --unattended -- python bank.py --db bank.db
+      preflight proxy --rules rules/bank --zone Asia/Seoul --locale ko -- python bank.py --db bank.db
     """
     if rules:
         os.environ[RULES] = rules
@@ -100,6 +104,8 @@ def proxy(
             who=Who(
                 user or getpass.getuser(),
                 session or _session(unattended=unattended),
+                zone=zone_named(zone) if zone else zone_here(),
+                locale=locale,
                 unattended=unattended,
                 apart=bool(session),
             ),
