@@ -204,6 +204,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 @pytest.mark.parametrize(("reply", "how"), BROKEN.values(), ids=BROKEN)
 async def test_a_reply_that_is_none_ends_the_wait_at_once(tmp_path: Path, era: str, reply: Any, how: str) -> None:
@@ -217,6 +218,7 @@ async def test_a_reply_that_is_none_ends_the_wait_at_once(tmp_path: Path, era: s
     assert silences(tmp_path) == [(how, True)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reply", [7, None, "accept", ["accept"], True, 1.5])
 async def test_a_reply_of_a_modern_client_that_is_no_object_ends_the_wait_at_once(tmp_path: Path, reply: Any) -> None:
     call: Message = {"name": "write", "arguments": {"line": "hello"}}
@@ -240,6 +242,7 @@ async def test_an_error_in_place_of_a_reply_ends_the_wait_at_once(tmp_path: Path
     assert silences(tmp_path) == [("failed", True)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("era", ["handshake", "modern"])
 @pytest.mark.parametrize("reply", [{"action": "accept", "content": 7}, {"action": 7}, {}])
 async def test_a_reply_to_a_link_that_is_none_is_not_waited_on(tmp_path: Path, era: str, reply: Message) -> None:

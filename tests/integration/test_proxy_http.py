@@ -25,7 +25,7 @@ RULES = Path(__file__).resolve().parent / "upstreams" / "everything.yaml"
 TOKEN = "a token of the test"
 ERAS: list[Literal["legacy", "2026-07-28"]] = ["legacy", "2026-07-28"]
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 @contextmanager

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent / "upstreams"
 ERAS = ["handshake", "modern"]
 WRONG = "0" * 64
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent / "upstreams"
 ABLE: Message = {"elicitation": {"form": {}, "url": {}}}
 ALONE = "--unattended"
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 @pytest.fixture
