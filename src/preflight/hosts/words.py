@@ -32,7 +32,8 @@ ARGUMENTS = "preflight/arguments"
 """The key of a join for the call's arguments, as JSON text."""
 FOLDER = "cwd"
 """The key of a join for the folder that the client works in."""
-USES = ("claudecode/toolUseId", "tool_use_id", "toolUseId", "toolCallId")
+USES = ("claudecode/toolUseId", "callId", "tool_use_id", "toolUseId", "toolCallId")
+"""The keys under which clients name a use of a tool: Claude Code, Codex, and names that others may take."""
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "session_id", "sessionId", "threadId", "conversation_id")
 PROMPTS = ("prompt_id", "turn_id", "generation_id")
 ANNOUNCED_SECONDS = 600.0

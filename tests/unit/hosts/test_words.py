@@ -32,6 +32,8 @@ def two(store: Store) -> Store:
 
 CHOSEN: list[tuple[dict[str, str], Session | None]] = [
     ({"claudecode/toolUseId": "toolu_1"}, ONE),
+    ({"callId": "toolu_1", "threadId": "s-1"}, ONE),
+    ({"callId": "toolu_1", "threadId": "s-2"}, None),
     ({"CLAUDE_CODE_SESSION_ID": "s-2"}, TWO),
     ({"threadId": "s-2"}, TWO),
     ({"prompt_id": "p-1"}, ONE),
