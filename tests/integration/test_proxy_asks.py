@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from preflight import AnswerRefused, create_preflight
+from preflight.model.question import Question
 from preflight.model.record import Record
 from preflight.storage import open_storage
 from tests.chance import without_chance
@@ -400,3 +401,35 @@ async def test_a_client_that_comes_back_without_an_answer_is_asked_once_more(tmp
         old = await wire.request("tools/call", await wire.again(COLOUR, first))
         assert "goes on with the call already" in old["error"]["message"]
         assert "red" in said(await wire.request("tools/call", await wire.again(COLOUR, second)))
+
+
+def waiting(folder: Path) -> Question:
+    with closing(create_preflight(storage=folder / "records.db", rules=BANK_RULES)) as gate:
+        (question,) = gate.pending()
+        return question
+
+
+def answered(folder: Path, values: Message) -> None:
+    with closing(create_preflight(storage=folder / "records.db", rules=BANK_RULES)) as gate:
+        gate.answer(gate.pending()[0].question_id, values, person="joonho", channel="terminal")
+
+
+async def test_what_ran_without_words_is_asked_about_as_what_it_is_once_more(tmp_path: Path) -> None:
+    # nothing tells a second wish from a model that repeats itself, so a person says which it is
+    async with at_bank(tmp_path, "--page", "-1") as wire:
+        await wire.call("transfer", RENT)
+        answered(tmp_path, {"restatement": WORDS})
+        first = await wire.call("transfer", RENT)
+        again = await wire.call("transfer", RENT)
+        assert len(await ledger(wire)) == 1
+        answered(tmp_path, {"restatement": WORDS})
+        asked = await wire.call("transfer", RENT)
+        (item,) = waiting(tmp_path).items
+        assert item.description.startswith("this very call was executed at ")
+        assert first["result"]["_meta"][DECISION] in item.description
+        answered(tmp_path, {item.id: True})
+        third = await wire.call("transfer", RENT)
+        assert len(await ledger(wire)) == 2
+    for response in (again, asked):
+        assert "Nothing was called" in said(response)
+    assert third["result"]["structuredContent"]["amount"] == 500_000

@@ -102,6 +102,13 @@ class CallIds:
         self._remember(base, number)
         return Run(scope, base, call_id, stored is not None)
 
+    def executed_before(self, run: Run) -> Record | None:
+        """Return the outcome of the run before this one, where the same call was executed then."""
+        number = int(run.call_id.rpartition(".")[2])
+        stored = self._storage.latest_for_call(run.scope, f"{run.base}.{number - 1}") if number else None
+        last = None if stored is None else self._storage.steps(stored.record.decision_id)[-1].record
+        return last if last is not None and last.execution_decision == "executed" else None
+
     def ended(self, base: str, record: Record) -> None:
         """Remember the last step of a run that was executed here: the next is looked for behind it."""
         number = (record.call_id or "").rpartition(".")[2]

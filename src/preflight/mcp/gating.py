@@ -173,6 +173,7 @@ class Gating:
 
     async def _proposed(self, client: Inbound, listed: Listed, public: str, arguments: Object) -> Proposed:
         join = join_of(client.meta, os.environ, public, arguments, os.getcwd())  # noqa: PTH109  a text is wanted
+        lasting = self.effect(listed) == "irreversible"  # what can be undone may be done again on the same words
         segments, run = await anyio.to_thread.run_sync(self._looked_up, join, listed.tool, arguments)
         request = {
             **self._read_request(listed, arguments),
@@ -181,8 +182,11 @@ class Gating:
             "call_id": run.call_id,
             "locale": self._who.locale,
         }
-        if self.effect(listed) == "irreversible":  # what can be undone may be done again on the same words
+        if lasting:
             request["instruction_id"] = instruction_of(segments, self._who.session if self._who.apart else None)
+            # where no words tell one wish from another, a person says that the same act is meant once more
+            done = None if request["instruction_id"] else await self._done_before(run)
+            request |= {} if done is None else {"user_checklist": [texts.once_more(done)]}
         if self._who.zone is not None:
             request["zone"] = self._who.zone
         return Proposed(listed, arguments, request, run.base, join)
@@ -198,6 +202,9 @@ class Gating:
         run = self._run(self._who.session, tool, arguments)
         own = self._who.apart or self.unattended or conversation in (None, self._who.session)
         return segments, run if own or run.is_open else self._run(str(conversation), tool, arguments)
+
+    async def _done_before(self, run: Run) -> Record | None:
+        return await anyio.to_thread.run_sync(self._calls.executed_before, run)
 
     def _run(self, conversation: str, tool: Tool, arguments: Object) -> Run:
         base = base_of(conversation, self._who.user, tool, arguments)

@@ -108,6 +108,13 @@ def _open(question: Question) -> list[str]:
     return [f"What is open: {', '.join(names)}."] if names else []
 
 
+def once_more(done: Record) -> Object:
+    """Return what a person confirms of a call that was executed just so before (R-79), in the same text each time."""
+    at = f"{done.timestamp[:16].replace('T', ' ')} UTC"
+    told = f"this very call was executed at {at}, as decision {done.decision_id}; it is meant once more"
+    return {"id": "once_more", "description": told}
+
+
 def refused(refusal: Refused) -> Object:
     """Tell why a decision could not be started."""
     if refusal.code == "already_started":
