@@ -85,7 +85,7 @@ def _said(request: Request, question: Question) -> Iterator[object]:
     if any(_is_a_time(slot, request.rules) for slot in question.slots):
         # "Friday" of another week, or elsewhere, is another day
         yield [request.said_at, request.utterance.zone, request.utterance.locale]
-        yield [segment.said_at for segment in request.segments or ()]
+        yield [segment.said_at or None for segment in request.segments or ()]
 
 
 def _is_a_time(slot: AskedSlot, rules: ToolRules) -> bool:
