@@ -36,6 +36,8 @@ from preflight.storage.postgres_pool import PostgresPool, keeping, unescape
 SCAN_SECONDS = 30.0
 """How late a run is at most whose wake-up was lost."""
 RETRY_SECONDS = 5.0
+_END_SECONDS = 5.0
+"""After how long the engine is asked again to end."""
 _SLICE = 0.25  # how soon the worker's thread sees that it is to stop, in seconds
 _QUEUE, _TASK = "preflight", "preflight.wake"
 _log = logging.getLogger("preflight.worker")
@@ -75,9 +77,14 @@ class Procrastinate:
         try:
             self._serve(worker, stop, listener)
         finally:
-            listener.end()
-            while listener.is_alive():  # a job that came meanwhile is for another worker, or for the next start
-                with suppress(queue.Empty):
+            again_at = 0.0
+            while listener.is_alive():
+                if (
+                    time.monotonic() >= again_at
+                ):  # the engine's packages may lose a cancellation that comes as they open
+                    listener.end()
+                    again_at = time.monotonic() + _END_SECONDS
+                with suppress(queue.Empty):  # a job that came meanwhile is for another worker, or for the next start
                     self._over(listener.woken.get(timeout=_SLICE))
 
     def _serve(self, worker: Worker, stop: threading.Event, listener: _Listener) -> None:
@@ -137,6 +144,7 @@ class _Listener(threading.Thread):
         super().__init__(name="preflight-waking", daemon=True)
         self.woken: queue.SimpleQueue[_Wakeup] = queue.SimpleQueue()
         self._poll_seconds = poll_seconds
+        self._ending = False
         self._app = App(connector=_connector(url))
         self._app.task(name=_TASK, queue=_QUEUE)(self._wake)
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
@@ -149,8 +157,10 @@ class _Listener(threading.Thread):
             self._runner.run(self._listened())
 
     def end(self) -> None:
-        """Ask for the end; call it once. Jobs that were fetched must still be told to be done."""
-        self._loop.call_soon_threadsafe(self._listening.cancel)
+        """Ask for the end. Jobs that were fetched must still be told to be done."""
+        self._ending = True
+        with suppress(RuntimeError):  # the loop is closed: it ended meanwhile
+            self._loop.call_soon_threadsafe(self._listening.cancel)
 
     def drop_stalled(self) -> None:
         """Drop the jobs of workers that died: their rows are woken for again when the leases end."""
@@ -173,6 +183,8 @@ class _Listener(threading.Thread):
                 told = "it stopped by itself"
             except Exception as fault:  # noqa: BLE001  whatever it was, the scan goes on and the engine is tried again
                 told = describe(fault.__cause__ or fault)  # the engine's own text is `Database error`
+            if self._ending:
+                return
             _log.error("the engine failed, starting it again: %s", told)
             await asyncio.sleep(RETRY_SECONDS)
 
