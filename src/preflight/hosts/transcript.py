@@ -18,7 +18,6 @@ WAIT_SECONDS: Final = 1.0
 """How long to wait for a prompt that was said a moment ago; it is written down within a few hundredths of a second."""
 MOST_BYTES: Final = 64_000_000
 """Of the end of a transcript; what was written down before is not looked for."""
-_LONGEST_LINE: Final = 8_000_000
 _POLL_SECONDS: Final = 0.02
 _TYPED: Final = frozenset({"typed", "queued", "sdk"})
 """Claude Code's names for what a person wrote: at once, while the model was at work, or to a program of theirs. A
@@ -31,36 +30,43 @@ def typed(host: str, path: str, prompts: Sequence[Said], seconds: float = 0.0) -
     `seconds`: how long to wait for the last of them. Whatever cannot be read says nothing.
     """
     ends = time.monotonic() + seconds
+    transcript = _Transcript(host, path, prompts)
     while True:
-        found = _found(_READERS[host], path, prompts)
-        if prompts[-1].number in found or time.monotonic() >= ends:
-            return {number: texts.pop() if len(texts) == 1 else None for number, texts in found.items()}
+        transcript.read_on()
+        if prompts[-1].number in transcript.found or time.monotonic() >= ends:
+            return {number: texts.pop() if len(texts) == 1 else None for number, texts in transcript.found.items()}
         time.sleep(_POLL_SECONDS)
 
 
-def _found(read: _Reader, path: str, prompts: Sequence[Said]) -> dict[int, set[str | None]]:
-    """Return all that is written down about each prompt: two entries may say two things, and then neither counts."""
-    found: dict[int, set[str | None]] = {}
-    with suppress(OSError):
-        for line in _lines(path):
-            entry = _entry(line) if b'"user"' in line else None
-            if entry is None:
-                continue
-            for said in prompts:
-                for text in read(entry, said):
-                    found.setdefault(said.number, set()).add(text)
-    return found
+class _Transcript:
+    """A file that grows, and all that it says of some prompts: two entries may say two things, and then none counts."""
 
+    def __init__(self, host: str, path: str, prompts: Sequence[Said]) -> None:
+        self.found: dict[int, set[str | None]] = {}
+        self._mark, self._read = _READERS[host]
+        self._path = path
+        self._prompts = prompts
+        self._at: int | None = None
 
-def _lines(path: str) -> Iterator[bytes]:
-    """Yield the whole lines of the end of a file."""
-    with open(path, "rb") as file:  # noqa: PTH123  see `entry`
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - MOST_BYTES))
-        if size > MOST_BYTES:
-            file.readline(_LONGEST_LINE)  # a part of one
-        while line := file.readline(_LONGEST_LINE):
-            yield line
+    def read_on(self) -> None:
+        """Read what was written since the last time; the first time, the end of the file."""
+        with suppress(OSError), open(self._path, "rb") as file:  # noqa: PTH123  see `entry`
+            if self._at is None:
+                start = max(0, file.seek(0, os.SEEK_END) - MOST_BYTES)
+                file.seek(start)
+                self._at = start + (len(file.readline()) if start else 0)  # a part of a line
+            file.seek(self._at)
+            while (line := file.readline()).endswith(b"\n"):  # one without an end is being written
+                self._at += len(line)
+                self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        entry = _entry(line) if self._mark in line else None
+        if entry is None:
+            return
+        for said in self._prompts:
+            for text in self._read(entry, said):
+                self.found.setdefault(said.number, set()).add(text)
 
 
 def _entry(line: bytes) -> dict[str, object] | None:
@@ -97,6 +103,10 @@ def _texts(content: object) -> list[str]:
 
 
 _Reader = Callable[[dict[str, object], Said], Iterator[str | None]]
-_READERS: Final[dict[str, _Reader]] = {"claude-code": _claude, "gemini": _gemini}
+_READERS: Final[dict[str, tuple[bytes, _Reader]]] = {
+    "claude-code": (b'"promptSource"', _claude),
+    "gemini": (b'"user"', _gemini),
+}
+"""By host: what stands in a line that may be a prompt, and how to read it."""
 HOSTS: Final = frozenset(_READERS)
 """Hosts whose transcripts are read."""

@@ -109,6 +109,20 @@ def test_a_prompt_that_is_written_down_a_moment_later_is_waited_for(tmp_path: Pa
     later.join()
 
 
+def test_a_line_that_is_being_written_is_read_once_it_is_whole(tmp_path: Path) -> None:
+    path, line = tmp_path / "t.jsonl", json.dumps(claude()) + "\n"
+    path.write_text(json.dumps(claude(prompt="p-2")) + "\n" + line[:40], encoding="utf-8")
+
+    def end() -> None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line[40:])
+
+    later = threading.Timer(0.05, end)
+    later.start()
+    assert typed("claude-code", str(path), [prompt_of("claude-code")], 30.0) == {7: TEXT}
+    later.join()
+
+
 # through the receiver
 
 
