@@ -107,7 +107,9 @@ async def _astray(response: httpx2.Response, identifier: int | str) -> str:
         return ""  # the package says so
     if answer.method is not msgspec.UNSET:
         return "a message of the server's came in its place"
-    return "" if str(answer.id) == str(identifier) else "it does not name the request that it came for"
+    if answer.result is answer.error is msgspec.UNSET or str(answer.id) == str(identifier):
+        return ""
+    return "it does not name the request that it came for"
 
 
 class _Outcome(msgspec.Struct):
@@ -115,6 +117,8 @@ class _Outcome(msgspec.Struct):
 
     id: int | str | None = None
     method: object = msgspec.UNSET
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 async def _asked_by(request: httpx2.Request) -> int | str | None:
