@@ -121,9 +121,10 @@ class Store:
         """Open the file; raises StoreFault. With `create` false, FileNotFoundError where there is none."""
         self.path = path or default_path()
         self._now = now
-        _guarded(self.path, create=create)
+        self._file = _guarded(self.path, create=create)
         try:
-            self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+            # one thread at a time uses it, whichever that is
+            self._db = sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as fault:
             raise self._fault(fault) from fault
         try:
@@ -135,11 +136,19 @@ class Store:
     def _prepare(self) -> None:
         with self._guard():
             self._db.execute("PRAGMA secure_delete = ON")  # what expired is not to be read off the disk
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            version = self._version()
             if version == 0:
                 self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION}; COMMIT")
             elif version != VERSION:
                 raise StoreFault(f"`{self.path}` is of version {version}, this program reads {VERSION}; move it away")
+
+    def _version(self) -> int:
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def is_current(self) -> bool:
+        """Whether what is at the path now is this file, as it was opened; raises what opening it would raise."""
+        with self._guard():
+            return _guarded(self.path, create=False) == self._file and self._version() == VERSION
 
     def close(self) -> None:
         """Close the file."""
@@ -289,8 +298,11 @@ class Store:
         return StoreFault(f"`{self.path}` cannot be used: {fault}; if it is damaged, remove it")
 
 
-def _guarded(path: str, *, create: bool) -> None:
-    """Make the file where it is missing, and see to it that nobody else can read what the user said."""
+def _guarded(path: str, *, create: bool) -> tuple[int, int]:
+    """Make the file where it is missing, and see to it that nobody else can read what the user said.
+
+    Returns which file it is: its device and inode, which no other has while it is open.
+    """
     if create:
         try:
             os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)  # noqa: PTH100, PTH103, PTH120
@@ -302,3 +314,4 @@ def _guarded(path: str, *, create: bool) -> None:
         raise StoreFault(f"`{path}` belongs to somebody else; {PATH} names another file")
     if hasattr(os, "getuid") and stat.S_IMODE(status.st_mode) & 0o077:
         os.chmod(path, 0o600)  # noqa: PTH101
+    return status.st_dev, status.st_ino

@@ -6,10 +6,10 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 
 from preflight.clock import iso
 from preflight.hosts.continuing import goes_on
+from preflight.hosts.kept_open import KeptOpen
 from preflight.hosts.store import (
     CALLS_SECONDS,
     WORDS_SECONDS,
@@ -53,7 +53,7 @@ def join_of(
 
 
 class StoredWords:
-    """Finds the words of the session that a call belongs to. Opens the file anew for each call.
+    """Finds the words of the session that a call belongs to, in the file that lies there at each call.
 
     What a call claims only chooses among stored words. Ids come first: a tool-use id, a session's id, a prompt's;
     where two of them lead to different sessions, to none. Without an id that is known, a call that exactly one
@@ -63,7 +63,7 @@ class StoredWords:
 
     def __init__(self, path: str | None = None) -> None:
         """Read the file at `path`, or the user's own."""
-        self._path = path
+        self._file = KeptOpen(path)
 
     def segments(self, join: Mapping[str, str]) -> tuple[Segment, ...]:
         """Return the prompts of the call's session, oldest first (R-13).
@@ -75,18 +75,13 @@ class StoredWords:
     def heard(self, join: Mapping[str, str]) -> tuple[str | None, tuple[Segment, ...]]:
         """Return the id of the call's session, and its prompts as segments."""
         try:
-            store = Store(self._path, create=False)
+            with self._file.opened() as store:
+                session = session_of(store, join)
+                said = [] if session is None else store.said_in(session)
         except FileNotFoundError:
             return None, ()
         except (StoreFault, OSError) as fault:
             return _lost(fault)
-        try:
-            session = session_of(store, join)
-            said = [] if session is None else store.said_in(session)
-        except StoreFault as fault:
-            return _lost(fault)
-        finally:
-            store.close()
         return None if session is None else session.id, tuple(_segments(said))
 
     def deny(
@@ -99,7 +94,7 @@ class StoredWords:
         when no session announced the call, or the file cannot be used.
         """
         try:
-            with closing(Store(self._path, create=False)) as store:
+            with self._file.opened() as store:
                 call = _announced(store, join, tool)
                 if call is None:
                     return False

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from preflight.hosts.store import Announced, Said, Session, Store, digest_of
+from preflight.hosts.store import PATH, Announced, Said, Session, Store, digest_of
 from preflight.hosts.words import ANNOUNCED_SECONDS, FOLDER_SECONDS, StoredWords, join_of, session_of
 from preflight.model.instruction import Segment
 from preflight.ports import Words
@@ -133,6 +136,78 @@ def test_a_file_that_cannot_be_read_gives_no_words_and_says_so(
     with caplog.at_level(logging.ERROR, "preflight.hosts"):
         assert StoredWords().segments({"CLAUDE_CODE_SESSION_ID": "s-1"}) == ()
     assert str(words_db) in caplog.text
+
+
+JOIN = {"CLAUDE_CODE_SESSION_ID": "s-1"}
+
+
+def said(words: StoredWords) -> list[str]:
+    return [each.text for each in words.segments(JOIN)]
+
+
+def keep(text: str, path: str | None = None) -> None:
+    with closing(Store(path)) as store:
+        store.say(Said(ONE, text, "user", "claude-code"))
+
+
+def test_what_is_said_later_is_read_in_a_file_that_is_open_already(words_db: Path) -> None:
+    words = StoredWords()
+    keep("send 5")
+    assert said(words) == ["send 5"]
+    keep("no, 6")
+    assert said(words) == ["send 5", "no, 6"]
+
+
+def test_another_file_at_the_path_is_read_and_a_removed_one_has_no_words(
+    words_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = StoredWords()
+    keep("send 5")
+    assert said(words) == ["send 5"]
+    other = str(tmp_path / "other.db")
+    keep("send 7", other)
+    Path(other).replace(words_db)
+    assert said(words) == ["send 7"]
+    words_db.unlink()
+    assert said(words) == []
+    keep("send 8")
+    assert said(words) == ["send 8"]
+    keep("send 9", other)
+    monkeypatch.setenv(PATH, other)
+    assert said(words) == ["send 9"]
+
+
+def test_a_file_that_is_open_already_is_kept_from_others_and_of_one_version(
+    words_db: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = StoredWords()
+    keep("send 5")
+    assert said(words) == ["send 5"]
+    words_db.chmod(0o644)
+    assert said(words) == ["send 5"]
+    assert words_db.stat().st_mode & 0o077 == 0
+    with closing(sqlite3.connect(words_db)) as newer:
+        newer.execute("PRAGMA user_version = 2")
+    with caplog.at_level(logging.ERROR, "preflight.hosts"):
+        assert said(words) == []
+    assert "is of version 2" in caplog.text
+
+
+def test_calls_at_one_moment_do_not_wait_for_one_another(words_db: Path) -> None:
+    words = StoredWords()
+    keep("send 5")
+    together = threading.Barrier(6)
+
+    def read(_: int) -> list[str]:
+        with words._file.opened() as store:
+            together.wait(20)  # nobody goes on before all have the file
+            found = [each.text for each in store.said_in(ONE)]
+            together.wait(20)
+        return found
+
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(read, range(6))) == [["send 5"]] * 6
+    assert 1 <= len(words._file._idle) <= 4
 
 
 def test_a_join_is_made_of_ids_and_the_call(tmp_path: Path) -> None:

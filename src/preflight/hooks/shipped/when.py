@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from preflight.hooks.shipped.mentions import spoken
 from preflight.hooks.shipped.request_text import wordings
@@ -47,6 +48,7 @@ def later_in(text: str) -> tuple[int, int] | None:
     return found and (at[found.start()], at[found.end() - 1] + 1)
 
 
+@lru_cache(maxsize=128)  # asked twice a call, and of each call on the same words
 def _cues(text: str) -> frozenset[WhenCase]:
     text = " ".join(spoken(text).casefold().split())
     text = OF_A_THING.sub(" ", NO_CUE.sub(" ", text))
