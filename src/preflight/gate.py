@@ -33,7 +33,7 @@ from preflight.model.trigger import Trigger
 from preflight.once import Once
 from preflight.ports import Clock, Signer, Storage
 from preflight.questions import question_of
-from preflight.repeats import answered, as_given, asked_again, counted, counting, same_tool, trigger_of
+from preflight.repeats import answered, as_given, asked_again, counted, counting, said_then, same_tool, trigger_of
 from preflight.results import Asking, Checked, Deferred, Executable, Held
 from preflight.rulebook import RuleSource, with_user
 from preflight.scheduling import clock_of, keep, kept_request
@@ -315,7 +315,7 @@ class Shell:
             request = Request.parse(msgspec.json.decode(question.request), limits=self._limits)
         if request is None:
             return None
-        request = msgspec.structs.replace(request, utterance=msgspec.structs.replace(request.utterance, now=""))
+        request = said_then(request, question.created_at, iso(self._clock.now()))
         if question.call_id is not None:
             return request
         if question.kind == "restatement":
@@ -342,6 +342,7 @@ class Shell:
             call_id=request.utterance.call_id,
             unattended=request.unattended,
             instructed=instructed,
+            read_by=request.read_by,
             not_before=iso(now) if executable else None,
             not_after=iso(now + request.rules.decision_seconds) if executable else None,
             instruction=(request.segments or ()) if self._store_instruction else msgspec.UNSET,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from types import MappingProxyType
 
 import msgspec
+from msgspec import UNSET
 
+from preflight.grounding import Context, clock
 from preflight.model.channel import Channel, enough
 from preflight.model.decision import Gate
 from preflight.model.instruction import ANSWER, USER, Segment
@@ -26,7 +29,9 @@ def answered(request: Request, answers: list[Answer]) -> Request:
     segments = utterance.segments or ()
     current = max((s.request for s in segments if s.request is not None), default=None)
     said = [
-        Segment(a.restatement, USER, ANSWER + a.question_id, current, a.answered_at) for a in answers if a.restatement
+        Segment(a.restatement, USER, ANSWER + a.question_id, current, _where_read(a.answered_at, utterance.now))
+        for a in answers
+        if a.restatement
     ]
     if said:
         utterance = msgspec.structs.replace(utterance, segments=(*segments, *said))
@@ -36,6 +41,23 @@ def answered(request: Request, answers: list[Answer]) -> Request:
         user_answers=MappingProxyType({**request.user_answers, **values}),
         checklist_answers=MappingProxyType({**request.checklist_answers, **items}),
     )
+
+
+def _where_read(at: str, now: str) -> str:
+    """Return a moment with the offset of the clock `now`: its own is that of records, and says nothing of the user."""
+    run = clock.moment(Context(now=now))
+    return at if run is None else datetime.fromisoformat(at).astimezone(run.tzinfo).isoformat()
+
+
+def said_then(request: Request, then: str, now: str) -> Request:
+    """Return a request of then to be decided now: what was said then is still read by that clock (R-51)."""
+    utterance, then = request.utterance, request.utterance.now or then
+    segments = utterance.segments and tuple(
+        msgspec.structs.replace(segment, said_at=then) if segment.said_at is UNSET else segment
+        for segment in utterance.segments
+    )
+    anew = msgspec.structs.replace(utterance, now=_where_read(now, then), segments=segments)
+    return msgspec.structs.replace(request, utterance=anew)
 
 
 def counting(answers: Iterable[Answer], least: Channel) -> dict[str, Answer]:
@@ -83,6 +105,7 @@ def as_given(request: Request) -> dict[str, object]:
         "instruction": utterance.segments,
         "zone": utterance.zone,
         "locale": utterance.locale,
+        "now": utterance.now or None,
         "unattended": True if request.unattended else None,
         "trigger": request.trigger if isinstance(request.trigger, Mapping) else trigger_of(request),
         "tool": {

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import cast
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from preflight.api import create_preflight
 from preflight.clock import seconds_of
@@ -62,7 +62,7 @@ def replay(record: Record, storage: Storage, rules: RulesGiven) -> Replay:
     hooks = ShippedHooks(storage=storage, rules=rules_source(rules), clock=clock)
     then = cast("Storage", _AsOf(storage, record))
     gate = create_preflight(storage=then, hooks=hooks, rules=rules, clock=clock)
-    request = {**given, "now": moment, "measured_data": {**measured_then(record), **_object(given, "measured_data")}}
+    request = {"now": moment, **given, "measured_data": {**measured_then(record), **_object(given, "measured_data")}}
     try:
         decision = gate.run_preflight(request)
     except PreflightError as fault:
@@ -166,9 +166,20 @@ def _replays(state: FieldState, record: Record) -> bool:
     segments = record.instruction
     if segments is not UNSET and segments:
         place = located_from(state.evidence, freeze(state.value, state.name))
-        said_at = record.trigger.get("said_at") if isinstance(record.trigger, Mapping) else None
-        context = Context(now=said_at or state.resolved_at or None)
-        return support(segments, place, {}, context, name=state.name) is not None
+        return support(segments, place, {}, _context(state, record), name=state.name) is not None
     words = state.evidence.matched_text  # the sentence was not stored: its cut-out must say it by itself
     place = Located(state.value, 0, 0, len(words))
-    return bool(state.evidence.parts) or support([Segment(words, USER)], place, {}, name=state.name) is not None
+    cut = Segment(words, USER, said_at=_said_at(state.evidence.segment_index, record))
+    return bool(state.evidence.parts) or support([cut], place, {}, _context(state, record), name=state.name) is not None
+
+
+def _context(state: FieldState, record: Record) -> Context:
+    if (by := record.read_by) is not None:
+        return Context(by.now, by.zone, by.locale)
+    said_at = record.trigger.get("said_at") if isinstance(record.trigger, Mapping) else None
+    return Context(now=said_at or state.resolved_at or None)
+
+
+def _said_at(index: int, record: Record) -> str | UnsetType:
+    clocks = record.read_by.said_at if record.read_by is not None else ()
+    return clocks[index] or UNSET if index < len(clocks) else UNSET

@@ -47,7 +47,7 @@ def _reader(rules: RuleSource) -> Hook:
 
 
 def kept_request(given: Request, request: Request, decision: Decision, *, always: bool) -> object:
-    """Return the request to be stored with a record, or UNSET.
+    """Return the request to be stored with a record, with the clock by which it was read (R-59), or UNSET.
 
     A run that waits for its trigger is made again from it: kept are the words, the claims, the answers, and the clock
     by which they are read. Settings and checklist are those of the caller: what the rules add is fetched again.
@@ -55,9 +55,7 @@ def kept_request(given: Request, request: Request, decision: Decision, *, always
     if decision.trigger is None:
         return as_given(request) if always else msgspec.UNSET
     theirs = msgspec.structs.replace(request, user_checklist=given.user_checklist, pre_set_data=given.pre_set_data)
-    kept = as_given(theirs)
-    kept = {name: value for name, value in kept.items() if name not in _FETCHED_ANEW}
-    return {**kept, "now": request.utterance.now}
+    return {name: value for name, value in as_given(theirs).items() if name not in _FETCHED_ANEW}
 
 
 def clock_of(record: Record) -> str:

@@ -8,10 +8,24 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from preflight import AnswerRefused, Asking, Deferred, Executable, FieldRules, Held, Preflight, ToolRules, inline
+from preflight import (
+    AnswerRefused,
+    Asking,
+    Deferred,
+    Executable,
+    FieldRules,
+    Held,
+    Preflight,
+    ShippedHooks,
+    ToolRules,
+    create_preflight,
+    inline,
+)
 from preflight.codec import encode
 from preflight.core.lookup import NEEDS_CONFIRMATION
+from preflight.hooks.shipped import Meaning
 from preflight.model.evidence import NotGrounded
+from preflight.model.instruction import Segment
 from preflight.model.json_value import confirmation_id
 from preflight.model.question import AskedItem, Question
 from preflight.questions import _apart
@@ -579,6 +593,26 @@ def test_without_the_request_the_answer_is_accepted_and_the_call_must_be_checked
     assert isinstance(again, Asking if call_id is ABSENT else Executable)
 
 
+@pytest.mark.parametrize("call_id", ["c1", ABSENT])
+@pytest.mark.parametrize(("day", "ready"), [("2026-03-02", True), ("2026-03-03", False)])
+def test_words_keep_their_day_while_a_question_waits(day: str, ready: bool, call_id: Any) -> None:
+    # asked in the evening, answered after midnight
+    clock = FakeClock()
+    properties = {**SCHEMA["properties"], "on": {"type": "string", "format": "date"}}
+    booked = {**TOOL, "inputSchema": {**SCHEMA, "properties": properties, "required": ["amount", "to", "on"]}}
+    made = create_preflight(
+        storage=MemoryStorage(), clock=clock,
+        hooks=ShippedHooks(meanings=[Meaning("book a room", "bank", "transfer")], clock=clock),
+    )  # fmt: skip
+    said = [{"text": "book a room for bob, tomorrow", "trust": "user"}]
+    checked = made.check(request(tool=booked, instruction=said, claims={"to": "bob", "on": day}, call_id=call_id))
+    assert isinstance(checked, Asking)
+    clock.advance(15.5 * 3600)
+    done = made.answer(checked.question.question_id, {"amount": 5}, person="u1")
+    assert done.record.fields is not None
+    assert {state.name: state.settled for state in done.record.fields}["on"] is ready
+
+
 def test_a_stored_request_is_repeated_in_another_process_as_the_same() -> None:
     storage = MemoryStorage()
     kept = {"named": {"store_instruction": True}}
@@ -607,7 +641,8 @@ def test_a_stored_request_is_repeated_in_another_process_as_the_same() -> None:
     before, after = storage.get(question.decision_id), done.record
     assert before is not None
     assert before.record.tool == after.tool
-    assert (before.record.scope, before.record.instruction) == (after.scope, after.instruction)
+    assert before.record.scope == after.scope
+    assert after.instruction == (Segment("send 500 to bob", "user", said_at=question.created_at),)
 
 
 def test_a_stored_request_keeps_its_trigger() -> None:

@@ -15,7 +15,7 @@ from preflight.model.request import Scope
 from preflight.replaying import Change, Replay, differences, measured_then, replay
 from preflight.rulebook import rules_source
 from preflight.testing import FakeClock, MemoryStorage
-from tests.unit.gates import request
+from tests.unit.gates import TOOL, request
 from tests.unit.ruled import Bank, ruled, rules_of, write
 
 NOW = "2026-03-01T09:00:00Z"
@@ -132,6 +132,41 @@ def test_parts_of_evidence_are_believed_without_the_sentence(tmp_path: Path) -> 
     made = Made(tmp_path, stored=False)
     part = Evidence(0, 0, 1, "5", "number", "5")
     assert made.again(falsified(made.record(), matched_text="x", parts=(part,))).changes == ()
+
+
+BEFORE, AFTER = "2026-03-01T23:50:00+09:00", "2026-03-02T00:20:00+09:00"
+SEOUL: dict[str, Any] = {"zone": "Asia/Seoul", "now": AFTER}
+BOOK = {**TOOL, "name": "transfer", "inputSchema": {
+    "type": "object", "required": ["to"],
+    "properties": {"to": {"type": "string", "format": "date"}, "amount": {"type": "number"}},
+}}  # fmt: skip
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["with the request", "from the evidence"])
+@pytest.mark.parametrize(
+    ("said", "more", "claims"),
+    [
+        ({"text": "send tomorrow"}, {"now": AFTER}, {"to": "2026-03-03"}),
+        ({"text": "send tomorrow"}, SEOUL, {"to": "2026-03-03"}),
+        ({"text": "send tomorrow", "said_at": BEFORE}, SEOUL, {"to": "2026-03-02"}),
+        ({"text": "send tomorrow", "said_at": BEFORE}, {"now": AFTER}, {"to": "2026-03-02"}),
+        ({"text": "send 1.250 on 03/04"}, {**SEOUL, "locale": "de"}, {"to": "2026-04-03", "amount": 1250}),
+    ],
+)
+def test_words_are_read_again_as_they_were_read(
+    tmp_path: Path, said: dict[str, Any], more: dict[str, Any], claims: dict[str, Any], stored: bool
+) -> None:
+    # the clock of the machine, at which the record is written, is another one
+    made = Made(tmp_path, stored=stored)
+    record = made.record(tool=BOOK, instruction=[{"trust": "user", **said}], claims=claims, **more)
+    assert {state.name: state.value for state in record.states if state.source == "instruction"} == claims
+    result = made.again(record)
+    assert (result.whole, result.changes) == (stored, ())
+    cut_out = msgspec.structs.replace(record, request=msgspec.UNSET, instruction=msgspec.UNSET)
+    assert made.again(cut_out).changes == ()
+    assert record.read_by is not None
+    elsewhere = msgspec.structs.replace(record.read_by, now="2026-05-01T09:00:00Z", locale="en-US", said_at=())
+    assert made.again(msgspec.structs.replace(cut_out, read_by=elsewhere)).changes
 
 
 @pytest.mark.parametrize(("start", "supported"), [(5, True), (4, False), (0, False)])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from preflight import Asking, Executable, Preflight, ShippedHooks, create_preflight
 from preflight.hooks.shipped import Meaning
@@ -111,6 +112,24 @@ def test_an_act_said_again_opens_the_gate(tmp_path: Path) -> None:
     assert isinstance(asked, Asking)
     answered = gate.answer(asked.question.question_id, {"restatement": "archive my mail"}, person="u1")
     assert isinstance(answered, Executable)
+
+
+@pytest.mark.parametrize(("day", "right"), [("2026-03-01", True), ("2026-03-02", False)])
+def test_an_act_said_again_is_read_where_the_user_is(tmp_path: Path, day: str, right: bool) -> None:
+    # an answer is kept with its time in UTC, where it is the next day already
+    gate = mail(tmp_path, book={"effect": "reversible", "intents": ["book a table"]})
+    tool = listed("book", "day")
+    tool["inputSchema"]["properties"] = {"day": {"type": "string", "format": "date"}}
+    asked = gate.check(
+        {
+            "user_id": "u1", "tool": tool, "instruction": [{"text": "please tidy up", "trust": "user"}],
+            "claims": {"day": day}, "call_id": "c1", "now": "2026-02-28T23:00:00-10:00",
+        }
+    )  # fmt: skip
+    assert isinstance(asked, Asking)
+    answered = gate.answer(asked.question.question_id, {"restatement": "book a table tomorrow"}, person="u1")
+    assert isinstance(answered, Asking)  # at what time
+    assert field(answered, "day").value == (day if right else UNSET)
 
 
 # text that the model wrote

@@ -11,17 +11,20 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from preflight.grounding.findings import Context
 
+_YEARS = range(2, 9998)
+"""Between these no zone, and nothing that is counted from now, leaves the calendar."""
+
 
 @lru_cache(maxsize=64)
 def moment(context: Context) -> datetime | None:
-    """The request's clock in the request's zone; None when it was not recorded or has no offset."""
+    """The request's clock in the request's zone; None when it was not recorded, has no offset or is no time of ours."""
     if context.now is None:
         return None
     try:
         now = datetime.fromisoformat(context.now)
     except ValueError:
         return None
-    if now.tzinfo is None:
+    if now.tzinfo is None or now.year not in _YEARS:
         return None
     place = zone(context)
     return now.astimezone(place) if place else now

@@ -40,3 +40,16 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     def grounds(self) -> bool:
         """Whether a value may be looked up here (R-13)."""
         return self.trust == USER
+
+
+class ReadBy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """By what the words of a run were read: with it, evidence is read again from the record alone (R-59).
+
+    `now` is the clock of the run, ISO 8601 with an offset, `zone` and `locale` are those of the request. `said_at`
+    has the clock of each segment, empty where it is not known, and is empty as a whole where none is.
+    """
+
+    now: str
+    zone: str | None = None
+    locale: str = "en"
+    said_at: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from preflight.model.decision import Decision
-from preflight.model.instruction import Segment
+from preflight.model.instruction import ReadBy, Segment
 from preflight.model.request import Scope
 from preflight.model.sealed import Sealed
 
@@ -112,7 +112,8 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     decision (R-73). `instruction` is there only where the adopter chose to store it (R-71);
     `request` also where the run waits for a trigger, which makes it again (R-80). `trigger` is what a run waits for, or
     what fired it. `unattended` says that nobody attended the run. `instructed` stands on what may run, where the
-    request named its instruction. `sealed` holds what was secret, encrypted, by the JSON Pointer of its place; a mask
+    request named its instruction. `read_by` says by which clock, zone and locale the words were read (R-59); records of
+    before it have none. `sealed` holds what was secret, encrypted, by the JSON Pointer of its place; a mask
     stands there (R-78).
     """
 
@@ -133,6 +134,7 @@ class Record(Decision, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     question_id: str | None = None
     unattended: bool = False
     instructed: Instructed | None = None
+    read_by: ReadBy | None = None
     instruction: tuple[Segment, ...] | UnsetType = UNSET
     request: object = UNSET
     sealed: dict[str, Sealed] = msgspec.field(default_factory=dict)

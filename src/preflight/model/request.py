@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from preflight.errors import InvalidInput
 from preflight.limits import DEFAULT, Limits
-from preflight.model.instruction import Segment
+from preflight.model.instruction import ReadBy, Segment
 from preflight.model.json_value import freeze, is_object, thaw
 from preflight.model.rules import UNLISTED, ToolRules
 from preflight.model.tool import Tool
@@ -99,6 +99,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """
         trigger = self.trigger
         return trigger.said_at or self.utterance.now if type(trigger) is Trigger else self.utterance.now
+
+    @property
+    def read_by(self) -> ReadBy:
+        """By what the words are read."""
+        clocks = tuple(segment.said_at or "" for segment in self.segments or ())
+        return ReadBy(self.said_at, self.utterance.zone, self.utterance.locale, clocks if any(clocks) else ())
 
     @classmethod
     def parse(cls, given: Mapping[str, object], *, limits: Limits = DEFAULT) -> Request:
@@ -251,11 +257,14 @@ def _checklist(given: object) -> tuple[object, ...]:
 
 
 def request_digest(request: Request) -> str:
-    """Return the hex SHA-256 of everything the request decides by; its clock is left out.
+    """Return the hex SHA-256 of everything the request decides by; its clocks are left out.
 
     Two requests with the same digest, made at different times, are the same question.
     """
-    utterance = msgspec.structs.replace(request.utterance, now="")
+    segments = request.segments
+    if segments:
+        segments = tuple(msgspec.structs.replace(segment, said_at=UNSET) for segment in segments)
+    utterance = msgspec.structs.replace(request.utterance, now="", segments=segments)
     parts = [thaw(getattr(request, name)) for name in _DIGESTED]
     parts += ["unattended"] if request.unattended else []
     parts += [] if request.instruction_id is None else ["instruction_id", request.instruction_id]

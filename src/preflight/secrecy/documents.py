@@ -42,7 +42,7 @@ _STRUCTURE = frozenset(
     "start end segment_index trust request result_digest declared_by c1_when_case c2_source c3_provider_action_name "
     "intent_fingerprint next_intent_attempt next_tool_attempt unknown_count unverified_checklist_count "
     "max_age_seconds place pending_at_trigger lookup_failed schema sealed name slot missing private nullable "
-    "approved settled_as branch_options at said_at required instructed repeats".split()
+    "approved settled_as branch_options at said_at read_by required instructed repeats".split()
 )
 # Parts that hold JSON values of others: their keys are data, whatever they are called.
 _DATA = frozenset("call_arguments deferred_input trigger value choices measured shown values when".split())

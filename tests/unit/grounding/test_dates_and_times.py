@@ -283,6 +283,8 @@ def test_two_moments_may_lie_on_one_day() -> None:
 def test_the_clock_as_a_value() -> None:
     assert clock.today(SEOUL) == date(2026, 11, 30)
     assert clock.zone(Context("no clock")) is None
+    assert clock.today(Context("9999-12-31T23:00:00-12:00", cases.ZONE)) is None  # it is in no year there
+    assert clock.today(Context("0001-01-01T01:00:00+12:00", "America/New_York")) is None
     assert clock.add_months(date(2026, 1, 31), 1) == date(2026, 2, 28)
     assert clock.add_months(date(2024, 1, 31), 1) == date(2024, 2, 29)
     assert clock.add_months(date(2026, 1, 1), -30_000) is None
