@@ -8,7 +8,7 @@ from itertools import islice
 
 import msgspec
 
-from preflight.grounding import content, cues, enumeration, language_cues, spans_of_time
+from preflight.grounding import content, cues, enumeration, language_cues, ranges, rows, spans_of_time
 from preflight.grounding.absence import why_absent
 from preflight.grounding.findings import NOTHING_RECORDED, Context, Finding, Target
 from preflight.grounding.index import index_of
@@ -71,6 +71,8 @@ def ground_call(
     _match(every, places)
     spans_of_time.ends(every, places)
     _check_swaps(every, places)
+    ranges.check(every, places)
+    rows.check(every, places)
     spans_of_time.check_order(every)
     _check_lists(jobs, places)
     return {target.name: _finding(target, jobs[target.name], segments, places) for target in targets}

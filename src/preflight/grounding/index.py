@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from functools import cached_property, lru_cache
@@ -47,6 +48,7 @@ _NO_NAME = frozenset(
     """.split()
 )
 _NAME_CUES = ("no,", "no wait", "nope", "wait,", "sorry", "sorry,", "actually", "or rather", "rather,", "correction")
+_NAME = re.compile(r"\b[A-Z][^\W\d_]+")
 _ASCII_LOWER = {code: code + 32 for code in range(65, 91)}
 _CORRECTION = re.compile(
     r"\b(?:no,|no wait|nope|make (?:it|that)|i (?:meant?|said)|or rather|rather,|sorry,?|correction"
@@ -270,6 +272,11 @@ def _add(table: dict[Decimal, list[Mention]], key: object, mention: Mention) -> 
     mentions = table.setdefault(key, [])  # type: ignore[arg-type]
     if len(mentions) < MAX_MENTIONS:
         mentions.append(mention)
+
+
+def names(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where words stand in a stretch that are written like names."""
+    return (match.span() for match in _NAME.finditer(text, begin, end) if match[0] not in _NO_NAME)
 
 
 @lru_cache(maxsize=128)

@@ -51,10 +51,10 @@ def canonical_number(value: Decimal) -> str:
     return str(value.normalize())
 
 
-def read_number(field: Field, value: Decimal, place: Place) -> Iterator[Evidence]:
-    """Every mention that supports the number for this field."""
+def read_number(field: Field, value: Decimal, place: Place, *, rate: bool = False) -> Iterator[Evidence]:
+    """Every mention that supports the number for this field; `rate` when the claim itself is written with `%`."""
     for mention in place.index.numbers.get(value, ()):
-        if found := _mention(field, value, mention, place):
+        if found := _mention(field, value, mention, place, rate=rate):
             yield found
     yield from _parts_of_time(field, value, place)
     if field.unit:
@@ -63,7 +63,7 @@ def read_number(field: Field, value: Decimal, place: Place) -> Iterator[Evidence
                 yield found
 
 
-def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Evidence | None:
+def _mention(field: Field, value: Decimal, mention: Mention, place: Place, *, rate: bool) -> Evidence | None:
     text = place.index.text
     grade: Grade = mention.grade
     flags = mention.flags
@@ -84,8 +84,8 @@ def _mention(field: Field, value: Decimal, mention: Mention, place: Place) -> Ev
         )
     if mention.normaliser == "ordinal" and (_names_next(field, mention, place)):
         grade = "stated"
-    if percent and field.fraction is None and not _is_rate(field):
-        return None
+    if field.fraction is None and (percent or PERCENT.match(text, mention.end)) and not (rate or _is_rate(field)):
+        return None  # `15 %` of something is no amount
     unit = unit_after(text, mention.end)
     if unit and field.unit and unit[0] != field.unit:
         if unit[0].dimension == field.unit.dimension:

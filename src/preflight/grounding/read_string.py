@@ -170,7 +170,7 @@ def _number(field: Field, value: str, place: Place) -> Iterator[Evidence]:
         return
     number = Decimal(match["n"].replace(",", ""))
     unit = (match["u"] or "").lower().replace(" ", "")
-    for found in read_number(field, number, place):
+    for found in read_number(field, number, place, rate=unit == "%"):
         if not unit or unit == "%" or _same_unit(place.index.text, found, unit):
             yield found
 

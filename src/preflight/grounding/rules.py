@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from preflight.grounding import cues, direction, language_cues, tokens
+from preflight.grounding import cues, direction, language_cues, operands, tokens
 from preflight.grounding.field import Field
 from preflight.grounding.leaves import Leaf
 from preflight.grounding.place import Place
@@ -77,9 +77,16 @@ def judge(leaf: Leaf, found: Evidence, place: Place, places: Sequence[Place]) ->
         return "superseded"
     if _open(leaf, found, place):
         return "ambiguous"
-    if _sum_of_money(leaf, found, place) or counts_another(leaf, found, place) or _short(leaf, found, place, places):
+    if _is_of_another(leaf, found, place) or _short(leaf, found, place, places):
         return "weak"
     return "swapped" if direction.wrong_end(leaf.field, found, place) else None
+
+
+def _is_of_another(leaf: Leaf, found: Evidence, place: Place) -> bool:
+    """Whether the number is one of something else than the field asks for."""
+    if operands.is_operand(found, place):
+        return True
+    return _sum_of_money(leaf, found, place) or counts_another(leaf, found, place)
 
 
 def may_derive(field: Field) -> bool:

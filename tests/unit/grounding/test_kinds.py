@@ -7,7 +7,7 @@ import pytest
 from preflight.grounding import Context, Target, ground_call, support
 from preflight.grounding.locate import located_from
 from preflight.model.instruction import Segment
-from tests.unit.grounding import cases, cases_of_numbers, cases_of_rules, cases_of_times, cases_of_words
+from tests.unit.grounding import cases, cases_of_numbers, cases_of_rows, cases_of_rules, cases_of_times, cases_of_words
 
 EVERY = [
     *cases_of_numbers.NUMBERS,
@@ -18,6 +18,9 @@ EVERY = [
     *cases_of_words.LISTS,
     *cases_of_rules.RULES,
     *cases_of_rules.TRUST,
+    *cases_of_rows.ROWS,
+    *cases_of_rows.OPERANDS,
+    *cases_of_rows.RANGES,
 ]
 
 

@@ -1,0 +1,101 @@
+"""Values that belong together, and numbers that only lead to one (R-51 to R-53)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.unit.grounding.cases import AMOUNT, DATE, EMAIL, KNOWN, ORDER, PERSON, TIME, TO_ACCOUNT, UNKNOWN, Case
+
+PEOPLE: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "born": {"type": "string", "format": "date"}},
+    },
+}
+TWO = "hold it for Ana Berg, born 2 April 1990, and Bo Li, born 3 May 1991"
+
+
+def people(*rows: tuple[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "born": born} for name, born in rows]
+
+
+ROWS: list[Case] = [
+    (("send 100 to Ana and 200 to Bob",), {"amount": (AMOUNT, 100, KNOWN), "to": (PERSON, "Ana", KNOWN)}, "en"),
+    (("send 100 to Ana and 200 to Bob",), {"amount": (AMOUNT, 200, KNOWN), "to": (PERSON, "Bob", KNOWN)}, "en"),
+    (("send 100 to Ana and 200 to Bob",), {"amount": (AMOUNT, 200, UNKNOWN), "to": (PERSON, "Ana", UNKNOWN)}, "en"),
+    (("send 100 to Ana and 200 to Bob",), {"amount": (AMOUNT, 100, UNKNOWN), "to": (PERSON, "Bob", UNKNOWN)}, "en"),
+    (("Pay Ana 100 and Bob 200",), {"amount": (AMOUNT, 100, UNKNOWN), "to": (PERSON, "Bob", UNKNOWN)}, "en"),
+    (
+        ("pay 120.50 for order A-77 and 99 for order A-78",),
+        {"amount": (AMOUNT, 99, UNKNOWN), "order": (ORDER, "A-77", UNKNOWN)},
+        "en",
+    ),
+    (
+        ("pay 120.50 for order A-77 and 99 for order A-78",),
+        {"amount": (AMOUNT, 99, KNOWN), "order": (ORDER, "A-78", KNOWN)},
+        "en",
+    ),
+    (
+        ("invite ana@example.org for 4 December and bob@example.org for 5 December",),
+        {"to": (EMAIL, "ana@example.org", UNKNOWN), "date": (DATE, "2026-12-05", UNKNOWN)},
+        "en",
+    ),
+    (
+        ("meet Ana at 3 pm and Bob at 5 pm",),
+        {"with": (PERSON, "Bob", UNKNOWN), "time": (TIME, "15:00", UNKNOWN)},
+        "en",
+    ),
+    # a third number that is of no row, or two that the call takes itself: no rows are seen
+    (
+        ("I have 900. Send 100 to Ana and 200 to Bob",),
+        {"amount": (AMOUNT, 100, KNOWN), "to": (PERSON, "Ana", KNOWN)},
+        "en",
+    ),
+    (
+        ("send 100 from 4 December, and 20 from 9 December",),
+        {
+            "first": (AMOUNT, 100, KNOWN), "then": (AMOUNT, 20, KNOWN),
+            "date": (DATE, "2026-12-09", KNOWN), "other": (DATE, "2026-12-04", KNOWN),
+        },
+        "en",
+    ),
+    ((TWO,), {"people": (PEOPLE, people(("Ana Berg", "1990-04-02"), ("Bo Li", "1991-05-03")), KNOWN)}, "en"),
+    ((TWO,), {"people": (PEOPLE, people(("Ana Berg", "1991-05-03"), ("Bo Li", "1990-04-02")), UNKNOWN)}, "en"),
+    ((TWO,), {"people": (PEOPLE, people(("Bo Li", "1991-05-03"), ("Ana Berg", "1990-04-02")), KNOWN)}, "en"),
+    (
+        (TWO,),
+        {
+            "people/0/name": (PERSON, "Ana Berg", UNKNOWN), "people/0/born": (DATE, "1991-05-03", UNKNOWN),
+            "people/1/name": (PERSON, "Bo Li", UNKNOWN), "people/1/born": (DATE, "1990-04-02", UNKNOWN),
+        },
+        "en",
+    ),
+]  # fmt: skip
+
+OPERANDS: list[Case] = [
+    (("pay half of 120",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay a third of the 120 euros",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay twice $120",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay 10% of 120",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay 120 plus tax",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay 120 euros minus 10%",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay 120% of the bill",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay 120, and half of the tables are free",), {"amount": (AMOUNT, 120, KNOWN)}, "en"),
+    (("half of us pay, send 120",), {"amount": (AMOUNT, 120, KNOWN)}, "en"),
+    (("transfer half a million",), {"amount": (AMOUNT, 500000, KNOWN)}, "en"),
+]
+
+RANGES: list[Case] = [
+    (("pay between 100 and 120",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay between $100 and $120",), {"amount": (AMOUNT, 100, UNKNOWN)}, "en"),
+    (("pay 100-120 euros",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
+    (("pay 100 – 120 euros",), {"amount": (AMOUNT, 100, UNKNOWN)}, "en"),
+    (("zahle zwischen 100 und 120 Euro",), {"amount": (AMOUNT, 100, UNKNOWN)}, "de"),
+    (("pay between 100 and 120. Make it 120",), {"amount": (AMOUNT, 120, KNOWN)}, "en"),
+    (("between 100 and 120 people came, send 120",), {"amount": (AMOUNT, 120, KNOWN)}, "en"),
+    (("between 100 and 120",), {"lowest": (AMOUNT, 100, KNOWN), "highest": (AMOUNT, 120, KNOWN)}, "en"),
+    (("between 100 and 120",), {"max_price": (AMOUNT, 120, KNOWN)}, "en"),
+    (("some day between 4 December and 6 December",), {"date": (DATE, "2026-12-06", UNKNOWN)}, "en"),
+    (("send 100 to account 120",), {"amount": (AMOUNT, 100, KNOWN), "to_account": (TO_ACCOUNT, "120", KNOWN)}, "en"),
+]
