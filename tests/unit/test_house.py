@@ -27,7 +27,7 @@ PURE = ("model", "core", "grounding", "render")
 
 MAX_LINES_OF_A_FILE = 400
 # docs/decisions/0005-sizes.md tells where these come from; whoever needs more writes down there what was measured.
-MAX_LINES = {"core/schema": 2_500, "core": 4_000, "grounding/tables": 700, "grounding": 6_000}
+MAX_LINES = {"core/schema": 2_500, "core": 4_000, "grounding/tables": 700, "grounding": 6_300}
 MAX_LINES_OF_A_BODY = 40
 
 # All that the pure parts may import: the third party, then the standard library by module, since only parts are pure.

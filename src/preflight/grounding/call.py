@@ -16,7 +16,7 @@ from preflight.grounding.leaves import Leaf, leaves, packed, together
 from preflight.grounding.lookup import look_up
 from preflight.grounding.matching import assign, claimed_spans
 from preflight.grounding.place import Place
-from preflight.grounding.quantities import unit_after
+from preflight.grounding.quantities import measure
 from preflight.grounding.read_number import as_decimal
 from preflight.grounding.rules import judge
 from preflight.model.evidence import Evidence
@@ -191,7 +191,7 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
             here, there = _stands(one), _stands(other)
             if here is None or there is None or str(one.leaf.value) == str(other.leaf.value):
                 continue
-            if _form(here, by_index) != _form(there, by_index):
+            if _measure(here, by_index) != _measure(there, by_index):
                 continue
             straight = score(one.leaf, here) + score(other.leaf, there)
             crossed = score(one.leaf, there) + score(other.leaf, here)
@@ -220,12 +220,8 @@ def _stands(work: Work) -> Evidence | None:
     return work.chosen or next((found for reason, found in work.refused if reason == "swapped"), None)
 
 
-def _form(found: Evidence, by_index: Mapping[int, Place]) -> str | None:
-    """What the number is a number of, as far as the text says: a unit's dimension, money, or nothing."""
-    text = by_index[found.segment_index].index.text
-    if unit := unit_after(text, found.end):
-        return unit[0].dimension
-    return "money" if found.start and text[found.start - 1] in "$€£¥₩₹" else None
+def _measure(found: Evidence, by_index: Mapping[int, Place]) -> str | None:
+    return measure(by_index[found.segment_index].index.text, found.start, found.end)
 
 
 def _numeric(work: Work) -> bool:

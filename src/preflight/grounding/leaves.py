@@ -13,6 +13,10 @@ from preflight.grounding.tokens import identifier_shaped
 from preflight.model.evidence import Evidence
 from preflight.model.pointer import escape
 
+KEY = "#key"
+"""What stands behind a pointer that names the key of a member and not its value."""
+_ANY_KEY: Mapping[str, object] = {"type": "string"}
+_BRANCHES = ("allOf", "anyOf", "oneOf")
 _MAX_DEPTH = 16
 _PACKED = (",", ";", "|")
 _MAX_PACKED, _MAX_ITEMS = 2000, 100
@@ -20,7 +24,10 @@ _LIST = re.compile(r"\blists?\b|separated|\bmultiple\b|\bdelimited\b", re.IGNORE
 
 
 class Leaf(msgspec.Struct, frozen=True):
-    """One scalar of a target: `pointer` says where inside the value it stands."""
+    """One scalar of a target: `pointer` says where inside the value it stands.
+
+    A key that no schema declares is one, too: `{"9988": 500}` names an account, and the model wrote it.
+    """
 
     target: str
     pointer: str
@@ -42,19 +49,38 @@ def _walk(
     if not isinstance(value, Mapping | list | tuple):
         found.append(Leaf(target.name, pointer, value, compile_field(name, schema, target.role, target.hints)))
         return True
+    if isinstance(value, Mapping):
+        named = {leaf.value for leaf in found if leaf.pointer.endswith(KEY)}  # said once, a name may stand in each row
+        keys = (key for key in value if key not in named and not _declares(schema, key))
+        found += [_key_leaf(target, key, schema, name, pointer) for key in keys]
     inner = list(_children(value, schema, name))
     return bool(inner) and all(
         _walk(target, child, below, label, f"{pointer}/{key}", found, depth + 1) for key, child, below, label in inner
     )
 
 
+def _key_leaf(target: Target, key: object, schema: Mapping[str, object], name: str, pointer: str) -> Leaf:
+    named = schema.get("propertyNames")
+    field = compile_field(name, named if isinstance(named, Mapping) else _ANY_KEY, "object", target.hints)
+    return Leaf(target.name, f"{pointer}/{escape(str(key))}{KEY}", key, field)
+
+
+def _declares(schema: Mapping[str, object], key: object, depth: int = 0) -> bool:
+    """Whether a schema names this member, itself or in one of its branches."""
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and key in properties:
+        return True
+    inner = [branch for word in _BRANCHES if isinstance(listed := schema.get(word), list) for branch in listed]
+    return depth < _MAX_DEPTH and any(isinstance(each, Mapping) and _declares(each, key, depth + 1) for each in inner)
+
+
 def _children(
     value: Mapping[str, object] | Sequence[object], schema: Mapping[str, object], name: str
 ) -> Iterator[tuple[str, object, Mapping[str, object], str]]:
     if isinstance(value, Mapping):
-        properties = schema.get("properties")
+        properties, rest = schema.get("properties"), schema.get("additionalProperties")
         for key, child in value.items():
-            below = properties.get(key) if isinstance(properties, Mapping) else None
+            below = properties.get(key, rest) if isinstance(properties, Mapping) else rest
             yield escape(key), child, below if isinstance(below, Mapping) else {}, str(key)
         return
     items = schema.get("items")

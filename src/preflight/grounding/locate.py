@@ -16,7 +16,7 @@ import msgspec
 from preflight.grounding.call import places_of
 from preflight.grounding.field import Field, compile_field
 from preflight.grounding.findings import NOTHING_RECORDED, Context, Role, Target
-from preflight.grounding.leaves import leaves, packed, split_items, together
+from preflight.grounding.leaves import KEY, leaves, packed, split_items, together
 from preflight.grounding.lookup import look_up
 from preflight.grounding.matching import claimed_spans, overlap
 from preflight.grounding.place import Place
@@ -96,6 +96,8 @@ def located_from(evidence: Evidence, value: object) -> Located:
 
 def _value_at(value: object, part: Evidence) -> object:
     """What a part stands for: a leaf of the value, an item of a packed list, else its own canonical form."""
+    if part.pointer.endswith(KEY):
+        return tokens(part.pointer.removesuffix(KEY))[-1]
     pointer, hash_sign, item = part.pointer.partition("#")
     for key in tokens(pointer):
         if isinstance(value, Mapping):

@@ -50,6 +50,13 @@ def unit_after(text: str, end: int) -> tuple[Unit, int] | None:
     return (UNITS[cjk[0]], cjk.end()) if cjk else None
 
 
+def measure(text: str, start: int, end: int) -> str | None:
+    """What a number is a number of, as far as the text says: a unit's dimension, money, or nothing."""
+    if unit := unit_after(text, end):
+        return unit[0].dimension
+    return "money" if start and text[start - 1] in "$€£¥₩₹" else None
+
+
 def quantities(text: str, numbers: Iterable[Mention]) -> Iterator[Quantity]:
     """Every number that has a unit, then sums such as `1 hour 30 minutes` and `5 ft 10 in`."""
     found: list[Quantity] = []

@@ -8,14 +8,18 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from preflight.grounding import tokens
 from preflight.grounding.index import names
+from preflight.grounding.leaves import KEY
 from preflight.grounding.matching import claimed_spans
 from preflight.grounding.place import Place
+from preflight.grounding.quantities import measure
 from preflight.grounding.rules import kind
 from preflight.model.evidence import Evidence
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from preflight.grounding.call import Work
 
 _ELEMENT = re.compile(r"/(\d+)(?=/)")
+_OPENS = re.compile(r"(?:^|[.!?:\n]\s*)$")
+_LED = re.compile(r"(?<!want )(?<!like )(?<!need )(?<!have )(?<!going )\bto\s([^\W\d_]+)", re.IGNORECASE)
 _COUNTED = ("number", "date", "time")
 _AROUND = 160
 """How far from the two values rows are looked for, in code points."""
@@ -43,36 +49,64 @@ def check(every: Sequence[Work], places: Sequence[Place]) -> None:
 
 
 def _mixed_elements(standing: Sequence[Work]) -> Iterator[tuple[Work, Work]]:
-    """Yield leaves of one element of a list of objects that stand in two rows."""
-    lists: dict[str, dict[str, dict[str, Work]]] = {}
+    """Yield leaves of one element of a list, or of a map, that stand in two rows."""
+    maps = {_path(work).removesuffix(KEY) for work in standing if work.leaf.pointer.endswith(KEY)}
+    groups: dict[str, dict[str, dict[str, Work]]] = {}
     for work in standing:
-        path = _path(work)
-        if match := _ELEMENT.search(path):
-            columns = lists.setdefault(path[: match.start()], {})
-            columns.setdefault(path[match.end() :], {})[match[1]] = work
-    for columns in lists.values():
+        if place := _element(_path(work), maps):
+            container, element, column = place
+            groups.setdefault(container, {}).setdefault(column, {})[element] = work
+    for columns in groups.values():
         for one, other in itertools.combinations(columns.values(), 2):
             if one.keys() == other.keys() and _one_segment([*one.values(), *other.values()]):
                 rows = _rows([_span(work) for work in one.values()], [_span(work) for work in other.values()])
                 yield from ((one[at], other[at]) for at in one if _are_apart(_span(one[at]), _span(other[at]), rows))
 
 
+def _element(path: str, maps: Collection[str]) -> tuple[str, str, str] | None:
+    """The container, the element in it and the column of a leaf; None for a leaf of no element."""
+    if match := _ELEMENT.search(path):
+        return path[: match.start()], match[1], path[match.end() :]
+    for member in maps:
+        if path.startswith(member) and path[len(member) :][:1] in ("", "/", "#"):
+            container, _, key = member.rpartition("/")
+            return container, key, path[len(member) :]
+    return None
+
+
 def _mixed_slots(standing: Sequence[Work], places: Mapping[int, Place]) -> Iterator[tuple[Work, Work]]:
-    """Yield two slots of which each has a rival beside it that no slot of the call takes."""
-    single = [(work, _span(work), _sort(work)) for work in standing if not _ELEMENT.search(_path(work))]
-    single = [each for each in single if each[2] != "words"]  # plain words are no column of anything
+    """Yield two slots of which each has a rival beside it that no slot of the call takes.
+
+    Where both rows hold the same value, as in `500 to Ann and 500 to Bob`, the mention of the right row is taken.
+    """
+    single = [work for work in standing if not work.leaf.pointer and not _ELEMENT.search(_path(work))]
     taken = {span for work in standing for span in claimed_spans(_found(work))}
-    for (one, here, sort), (other, there, other_sort) in itertools.combinations(single, 2):
-        if sort == other_sort or abs(here[0] - there[0]) > _AROUND or not _one_segment((one, other)):
+    for one, other in itertools.combinations(single, 2):
+        here, there = _span(one), _span(other)
+        if abs(here[0] - there[0]) > _AROUND or not _one_segment((one, other)):
             continue
         at = _found(one).segment_index
         begin, end = min(here[0], there[0]) - _AROUND, max(here[1], there[1]) + _AROUND
         mine, theirs = (
-            [span for span in _alike(wanted, places[at], begin, end) if span == own or (at, *span) not in taken]
-            for wanted, own in ((sort, here), (other_sort, there))
+            [span for span in _alike(_found(work), places[at], begin, end) if span == own or (at, *span) not in taken]
+            for work, own in ((one, here), (other, there))
         )
-        if _are_apart(here, there, _rows(mine, theirs)):
+        rows = {} if set(mine) & set(theirs) else _rows(mine, theirs)
+        if _are_apart(here, there, rows) and not (
+            _moved(one, there, rows, places) or _moved(other, here, rows, places)
+        ):
             yield one, other
+
+
+def _moved(work: Work, beside: Span, rows: Mapping[Span, int], places: Mapping[int, Place]) -> bool:
+    """Take the mention in the row of another value, where it says the same."""
+    found = _found(work)
+    text = places[found.segment_index].index.text
+    start, end = next(span for span in rows if rows[span] == rows[beside] and span != beside)
+    if text[start:end].casefold() != text[found.start : found.end].casefold():
+        return False
+    work.chosen = msgspec.structs.replace(found, start=start, end=end, matched_text=text[start:end])
+    return True
 
 
 def _rows(one: Sequence[Span], other: Sequence[Span]) -> dict[Span, int]:
@@ -86,27 +120,24 @@ def _are_apart(one: Span, other: Span, rows: Mapping[Span, int]) -> bool:
     return one in rows and other in rows and rows[one] != rows[other]
 
 
-def _alike(sort: str, place: Place, begin: int, end: int) -> list[Span]:
-    """Every mention of a sort in a stretch of the text."""
-    text = place.index.text
+def _alike(found: Evidence, place: Place, begin: int, end: int) -> list[Span]:
+    """Every mention in a stretch of the text that could stand in the place of this one."""
+    sort, text, own = kind(found), place.index.text, (found.start, found.end)
+    begin = max(0, begin)
     if sort in _COUNTED:
         mentions = place.index.mentions(sort)
-        first = bisect_left(mentions, begin, key=itemgetter(0))
-        return [mention[:2] for mention in itertools.takewhile(lambda each: each[0] < end, mentions[first:])]
-    begin = max(0, begin)
-    if sort == "name":
-        return list(names(text, begin, end))
+        near = mentions[bisect_left(mentions, begin, key=itemgetter(0)) : bisect_left(mentions, end, key=itemgetter(0))]
+        return [(start, stop) for start, stop, _ in near if measure(text, start, stop) == measure(text, *own)]
+    if found.matched_text.isalpha():
+        if found.matched_text[0].isupper():
+            return [span for span in names(text, begin, end) if span == own or not _OPENS.search(text, 0, span[0])]
+        led = [match.span(1) for match in _LED.finditer(text, begin, end)]
+        return led if own in led else []
+    form = _form(found.matched_text)
+    if form == "words":
+        return []
     written = ((token.start(), token[0].rstrip(".!?:")) for token in tokens.TOKEN.finditer(text, begin, end))
-    return [(start, start + len(word)) for start, word in written if _form(word) == sort]
-
-
-def _sort(work: Work) -> str:
-    """`number`, `date`, `time`, `name`, or the form of a token."""
-    found = _found(work)
-    sort = kind(found)
-    if sort in _COUNTED:
-        return sort
-    return "name" if found.matched_text[:1].isupper() and found.matched_text.isalpha() else _form(found.matched_text)
+    return [(start, start + len(word)) for start, word in written if _form(word) == form]
 
 
 def _form(word: str) -> str:

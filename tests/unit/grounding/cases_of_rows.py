@@ -99,3 +99,47 @@ RANGES: list[Case] = [
     (("some day between 4 December and 6 December",), {"date": (DATE, "2026-12-06", UNKNOWN)}, "en"),
     (("send 100 to account 120",), {"amount": (AMOUNT, 100, KNOWN), "to_account": (TO_ACCOUNT, "120", KNOWN)}, "en"),
 ]
+
+MAP: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "number"}}
+PATTERNED: dict[str, Any] = {"type": "object", "patternProperties": {"^[0-9]+$": {"type": "number"}}}
+NAMED: dict[str, Any] = {"type": "object", "propertyNames": {"pattern": "^[0-9]+$"}}
+FREE: dict[str, Any] = {"type": "object"}
+NESTED: dict[str, Any] = {"type": "array", "items": MAP}
+OBJECTS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {"type": "object", "properties": {"amount": {"type": "number"}}},
+}
+EITHER: dict[str, Any] = {"anyOf": [{"type": "null"}, {"properties": {"amount": {"type": "number"}}}]}
+
+KEYS: list[Case] = [
+    *(
+        (("send 500 to my landlord",), {"payments": (schema, claim, UNKNOWN)}, "en")
+        for schema, claim in [
+            (MAP, {"9988776655": 500}), (PATTERNED, {"9988776655": 500}), (NAMED, {"9988776655": 500}),
+            (FREE, {"9988776655": 500}), (NESTED, [{"9988776655": 500}]), (OBJECTS, {"9988776655": {"amount": 500}}),
+            (MAP, {"500": 500}),  # one span feeds one of them
+        ]
+    ),
+    (("send 500 to 9988776655",), {"payments": (MAP, {"9988776655": 500}, KNOWN)}, "en"),
+    (("send 500 to 9988776655",), {"payments": (OBJECTS, {"9988776655": {"amount": 500}}, KNOWN)}, "en"),
+    (("send 500",), {"payment": (EITHER, {"amount": 500}, KNOWN)}, "en"),  # the schema's own name
+    (("set mode to true",), {"env": (FREE, {"ADMIN": "true"}, UNKNOWN)}, "en"),
+    (("set MODE to true",), {"env": (FREE, {"MODE": "true"}, KNOWN)}, "en"),
+    (("size: 3 and 4, colour: red",), {"rows": (FREE, {"a": [{"size": 3}, {"size": 4}]}, UNKNOWN)}, "en"),
+    (
+        ("rows of size 3 and 4",),
+        {"all": ({"type": "array", "items": FREE}, [{"size": 3}, {"size": 4}], KNOWN)},
+        "en",
+    ),
+    (("pay bob 100 and alice 200",), {"payments": (MAP, {"bob": 100, "alice": 200}, KNOWN)}, "en"),
+    (("pay bob 100 and alice 200",), {"payments": (MAP, {"bob": 200, "alice": 100}, UNKNOWN)}, "en"),
+]  # fmt: skip
+
+LOWER: list[Case] = [
+    (("send to bob 500 and to alice 700",), {"to": (PERSON, "bob", KNOWN), "amount": (AMOUNT, 500, KNOWN)}, "en"),
+    (("send to bob 500 and to alice 700",), {"to": (PERSON, "bob", UNKNOWN), "amount": (AMOUNT, 700, UNKNOWN)}, "en"),
+    (("send 500 to bob, 700 to alice",), {"to": (PERSON, "alice", UNKNOWN), "amount": (AMOUNT, 500, UNKNOWN)}, "en"),
+    (("I want to send 500 to bob for 7",), {"to": (PERSON, "bob", KNOWN), "amount": (AMOUNT, 500, KNOWN)}, "en"),
+    (("Transfer 100 to Bob in 2 hours",), {"to": (PERSON, "Bob", KNOWN), "amount": (AMOUNT, 100, KNOWN)}, "en"),
+    (("pay 500 to Ann and 500 to Bob",), {"to": (PERSON, "Bob", KNOWN), "amount": (AMOUNT, 500, KNOWN)}, "en"),
+]

@@ -21,6 +21,8 @@ EVERY = [
     *cases_of_rows.ROWS,
     *cases_of_rows.OPERANDS,
     *cases_of_rows.RANGES,
+    *cases_of_rows.KEYS,
+    *cases_of_rows.LOWER,
 ]
 
 

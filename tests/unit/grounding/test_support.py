@@ -170,8 +170,10 @@ def test_stored_evidence_that_no_longer_fits_the_value_supports_nothing() -> Non
     misnamed = msgspec.structs.replace(evidence, parts=(msgspec.structs.replace(evidence.parts[0], pointer="/0/who"),))
     assert support([Segment("red", "user")], located_from(misnamed, ["red"]), cases.TAGS) is None
     nested = msgspec.structs.replace(evidence, parts=(msgspec.structs.replace(evidence.parts[0], pointer="/who/name"),))
-    who = {"type": "object", "properties": {"who": {"type": "object"}}}
+    who = {"type": "object", "properties": {"who": {"type": "object", "properties": {"name": {"type": "string"}}}}}
     assert support([Segment("red", "user")], located_from(nested, {"who": {"name": "red"}}), who) is not None
+    free = {"type": "object", "properties": {"who": {"type": "object"}}}  # where the name of the member was said, too
+    assert support([Segment("red", "user")], located_from(nested, {"who": {"name": "red"}}), free) is None
 
 
 def test_a_derived_value_is_supported_only_where_the_field_may_be_derived() -> None:
