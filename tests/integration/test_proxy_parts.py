@@ -251,18 +251,38 @@ def test_codes_hold_for_a_while_and_guessing_ends_them(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    "name", ["apiKey", "api_key", "Password", "user.pass-phrase", "pin", "access-token", "otp", "비밀번호"]
-)
+    "name",
+    [
+        "apiKey", "api_key", "Password", "user.pass-phrase", "pin", "access-token", "otp", "비밀번호", "pwd", "passwd",
+        "token", "ssn", "mnemonic", "seedPhrase", "mot de passe", "p\u200bassword", "p\u0430ssword",
+    ],
+)  # fmt: skip
 def test_forms_that_pry_are_known(name: str) -> None:
     assert pries("elicitation/create", {"requestedSchema": {"properties": {name: {"type": "string"}}}}) == name
     titled = {"requestedSchema": {"properties": {"x": {"title": name}}}}
     assert pries("elicitation/create", titled) == "x"
     assert pries("elicitation/create", {**titled, "mode": "url"}) is None
+    assert pries("elicitation/create", {**titled, "mode": "FORM"}) == "x"
+    inner = {"requestedSchema": {"properties": {"a": {"anyOf": [{"properties": {name: {}}}]}}}}
+    assert pries("elicitation/create", inner) == name
+    named = {"requestedSchema": {"$defs": {name: {}}, "properties": {"a": {"$ref": "#/$defs/x"}}}}
+    assert pries("elicitation/create", named) == name
+    described = {"requestedSchema": {"properties": {"a": {"description": f"your {name}"}}}}
+    assert pries("elicitation/create", described) == "a"
+    assert pries("elicitation/create", {"message": f"Please type your {name} below"}) == "message"
 
 
 @pytest.mark.parametrize("name", ["colour", "spin", "page", "secretary", "tokens", "passenger", "compass"])
 def test_forms_that_do_not_pry_are_shown(name: str) -> None:
     assert pries("elicitation/create", {"requestedSchema": {"properties": {name: {}}}}) is None
+    assert pries("elicitation/create", {"message": f"Type the {name}", "requestedSchema": 7}) is None
+
+
+@pytest.mark.parametrize(
+    "message", ["Your password was changed. Which address is yours?", "Enter the page token", "Type a name, not a PINK"]
+)
+def test_a_secret_that_is_spoken_of_is_not_asked_for(message: str) -> None:
+    assert pries("elicitation/create", {"message": message}) is None
 
 
 def test_what_belongs_to_one_connection_stays_there() -> None:

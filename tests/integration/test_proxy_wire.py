@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from preflight.mcp.sdk import MCPError
@@ -36,7 +37,16 @@ UNREADABLE = {
     "an overflow": b'{"jsonrpc":"2.0","id":%ID%,"result":{"content":[],"structuredContent":{"a":1e999}}}',
     "another id inside": b'{"jsonrpc":"2.0","result":{"id":1,"x":"\\udc00"},"id":%ID%}',
     "an error of another form": b'{"jsonrpc":"2.0","id":%ID%,"error":"no"}',
+    "a result and an error": b'{"jsonrpc":"2.0","id":%ID%,"error":{"code":-32602,"message":"no"},' + FINE % b"x" + b"}",
 }
+UNTOLD = {
+    "an object as id": b'{"jsonrpc":"2.0","id":{},"result":[]}',
+    "two ids": b'{"jsonrpc":"2.0","id":%ID%,"id":77,"result":[]}',
+    "a part of a number": b'{"jsonrpc":"2.0","id":%ID%.5,' + FINE % b"x" + b"}",
+    "a batch": b'[{"jsonrpc":"2.0","id":%ID%,' + FINE % b"x" + b"}]",
+    "an error that names nobody": b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}',
+}
+"""Answers of which it cannot be told whose they are."""
 
 pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
@@ -129,9 +139,35 @@ async def test_an_error_of_a_server_over_http_that_refuses_is_still_one(tmp_path
     assert states(tmp_path)[-1] == "failed"
 
 
+@pytest.mark.parametrize("what", UNTOLD)
+async def test_an_answer_to_nobody_ends_the_only_call_that_waits(tmp_path: Path, what: str) -> None:
+    # nothing else would ever end it
+    async with fronted(tmp_path) as wire:
+        await the_read_fails_and_the_write_is_in_doubt(tmp_path, wire, UNTOLD[what])
+
+
+@pytest.mark.parametrize("what", UNTOLD)
+async def test_an_answer_to_nobody_ends_none_of_several_calls(tmp_path: Path, what: str) -> None:
+    fine = b'\n{"jsonrpc":"2.0","id":%ID%,' + FINE % b"in the end" + b"}"
+    async with fronted(tmp_path) as wire, anyio.create_task_group() as tasks:
+        waited: list[str] = []
+
+        async def wait() -> None:
+            waited.append(said(await wire.call("wait")))
+
+        tasks.start_soon(wait)
+        while not calls(tmp_path):
+            await anyio.lowlevel.checkpoint()
+        (tmp_path / "answer").write_bytes(UNTOLD[what] + fine)
+        assert said(await wire.call("look")) == "in the end"
+        assert waited == []
+        await wire.call("look", {"text": "release"})
+    assert waited == ["fine"]
+
+
 async def test_lines_that_answer_nothing_end_nothing(tmp_path: Path) -> None:
     lines = [
-        b"\xff", b'{"jsonrpc":"2.0","id":{},"result":[]}', b'{"jsonrpc":"2.0","id":%ID%,"id":77,"result":[]}',
+        b"\xff", b'{"id":{},"result":[]}', b'{"level":"error","error":"not ours"}',
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"\\ud800"}}',
         # the id of a request is the server's own, whatever else has the same
         b'{"jsonrpc":"2.0","id":%ID%,"method":"ping","params":{"x":"\\ud800"}}',
@@ -165,11 +201,13 @@ async def test_a_server_that_asks_for_more_without_end_is_sent_to_no_more(
     assert states(tmp_path)[-1] == "in_doubt"
 
 
-async def test_a_handshake_server_is_never_sent_a_call_again(tmp_path: Path) -> None:
-    # R-75: in its era `input_required` means nothing
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+async def test_a_handshake_server_is_never_sent_a_call_again(tmp_path: Path, era: str) -> None:
+    # R-75: in its era `input_required` means nothing, and a client of the other one is not told it
     (tmp_path / "answer").write_bytes(b'{"jsonrpc":"2.0","id":%ID%,' + ENDLESS)
-    async with fronted(tmp_path, "--always") as wire:
-        await wire.call("write", {"line": "hello"})
+    async with fronted(tmp_path, "--always", era=era) as wire:
+        result = (await wire.call("write", {"line": "hello"}))["result"]
+        assert result.get("resultType") == (None if era == "handshake" else "complete")
     assert len(calls(tmp_path)) == 1
     assert states(tmp_path)[-1] == "executed"
 
@@ -199,6 +237,17 @@ async def test_cancelling_what_there_is_not_ends_nothing(tmp_path: Path, identif
         (b'{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"write"}}', None, -32600),
         (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping","params":[]}', None, -32600),
         (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', None, -32600),
+        (
+            b'{"jsonrpc":"2.0","id":49,"method":"tools/call","params":{"name":"look","arguments":{"n":900,"n":500}}}',
+            49,
+            -32600,
+        ),
+        (
+            b'{"jsonrpc":"2.0","id":50,"method":"tools/call","params":{"name":"look"},"params":{"name":"write"}}',
+            50,
+            -32600,
+        ),
+        (b'{"jsonrpc":"2.0","id":51,"method":"x","params":{"to":1,"t\\u006f":2}}', 51, -32600),
     ],
 )
 async def test_a_request_that_cannot_be_read_is_answered_under_its_own_id(

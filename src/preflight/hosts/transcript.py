@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -50,13 +51,13 @@ class _Transcript:
 
     def read_on(self) -> None:
         """Read what was written since the last time; the first time, the end of the file."""
-        with suppress(OSError), open(self._path, "rb") as file:  # noqa: PTH123  see `entry`
+        with suppress(OSError), open(self._path, "rb", opener=_regular) as file:
             if self._at is None:
                 start = max(0, file.seek(0, os.SEEK_END) - MOST_BYTES)
                 file.seek(start)
                 self._at = start + (len(file.readline()) if start else 0)  # a part of a line
             file.seek(self._at)
-            while (line := file.readline()).endswith(b"\n"):  # one without an end is being written
+            while (line := file.readline(MOST_BYTES)).endswith(b"\n"):  # one without an end is being written
                 self._at += len(line)
                 self._take(line)
 
@@ -67,6 +68,16 @@ class _Transcript:
         for said in self._prompts:
             for text in self._read(entry, said):
                 self.found.setdefault(said.number, set()).add(text)
+
+
+def _regular(path: str, flags: int) -> int:
+    """Open a file, and nothing that never ends or waits for a writer: the path is what an event says."""
+    number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        message = f"`{path}` is no file"
+        raise OSError(message)
+    return number
 
 
 def _entry(line: bytes) -> dict[str, object] | None:

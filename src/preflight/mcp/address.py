@@ -107,6 +107,8 @@ async def _astray(response: httpx2.Response, identifier: int | str) -> str:
         return ""  # the package says so
     if answer.method is not msgspec.UNSET:
         return "a message of the server's came in its place"
+    if msgspec.UNSET not in (answer.result, answer.error):
+        return "it has a `result` and an `error`"
     if answer.result is answer.error is msgspec.UNSET or str(answer.id) == str(identifier):
         return ""
     return "it does not name the request that it came for"

@@ -81,7 +81,7 @@ class Read:
             await _refuse(send, 413, b"the message is too large\n")
             return
         try:
-            message = message_of(body).message
+            message = message_of(body, once=True).message
         except Unreadable as fault:
             heading = fault.heading
             if heading.id is None or heading.asks or not heading.answers:

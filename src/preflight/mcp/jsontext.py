@@ -18,6 +18,8 @@ DEEPEST: Final = 200
 _SHOWN: Final = 40
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
 
 class Written(float):
     """A number whose text a float alone would not give back, like `1.10` or one with more digits than a float has."""
@@ -51,6 +53,15 @@ def read(text: bytes) -> object:
     if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deep(value):
         raise _too_deep()
     return value
+
+
+def names_twice(text: bytes, value: object) -> bool:
+    """Whether an object in a text that was read has a member twice: of two, readers take one or the other (R-34)."""
+    level, members = [value], 0
+    while level:
+        members += sum(len(each) for each in level if type(each) is dict)
+        level = list(_inside(level))
+    return _STRING.sub(b"", text).count(b":") != members
 
 
 def write(value: object) -> bytes:

@@ -76,23 +76,37 @@ class Unreadable(ValueError):
         super().__init__(why)
 
 
-def message_of(line: bytes | Oversized) -> SessionMessage:
-    """Read a line; raises Unreadable for what is no JSON-RPC message."""
+def message_of(line: bytes | Oversized, *, once: bool = False) -> SessionMessage:
+    """Read a line; raises Unreadable for what is no message, with `once` also for a member that stands twice."""
     if isinstance(line, Oversized):
         raise Unreadable(line.why, line.heading)
     try:
         value = jsontext.read(line)
     except ValueError as fault:
         raise Unreadable(str(fault), heading_of(line)) from None
+    if once and jsontext.names_twice(line, value):
+        raise Unreadable("an object in it has a member twice", _heading(value, line), parsed=True)
+    if isinstance(value, dict) and "result" in value and "error" in value:
+        raise Unreadable("it has a `result` and an `error`", _heading(value, line), parsed=True)
     try:
         message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValidationError:
-        raise Unreadable("it is no JSON-RPC 2.0 message", heading_of(line), parsed=True) from None
+        raise Unreadable("it is no JSON-RPC 2.0 message", _heading(value, line), parsed=True) from None
     if isinstance(message, types.JSONRPCNotification) and isinstance(value, dict) and "id" in value:
         # the package passes over an id that is none; whoever sent it waits for an answer
         why = "its `id` is neither a text nor a whole number"
         raise Unreadable(why, Heading(None, asks=True), parsed=True)
     return SessionMessage(message)
+
+
+def _heading(value: object, line: bytes) -> Heading:
+    """What can be told of JSON that is no message. Without an id, only what claims to be JSON-RPC is an answer."""
+    many = value if isinstance(value, list) else [value]
+    heading = heading_of(line)
+    if heading.id is not None or not any(isinstance(each, dict) and each.get("jsonrpc") == "2.0" for each in many):
+        return heading if heading.id is not None or heading.asks else Heading()
+    answers = any(isinstance(each, dict) and ("result" in each or "error" in each) for each in many)
+    return Heading(None, heading.asks, answers)
 
 
 def text_of(message: Any) -> bytes:

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TextIO
 
@@ -16,6 +16,7 @@ from anyio.abc import Process
 from preflight.errors import ProviderError
 from preflight.mcp.lines import GONE, LONGEST_LINE, Incoming, Outgoing, Oversized, Unreadable, failed, message_of
 from preflight.mcp.sdk import SessionMessage, Streams, types
+from preflight.mcp.unread import Heading
 
 _PATIENCE: Final = 2.0  # seconds a server has to end after its input was closed, and again after it was told to
 _CHUNK: Final = 262_144
@@ -59,26 +60,61 @@ async def started(
             await stdout.aclose()  # so that whoever waits for an answer learns that there will be none
             raise
 
-    outgoing = Outgoing(send)
+    outgoing = Asked(send)
 
     async def read(line: bytes | Oversized) -> SessionMessage | None:
         if isinstance(line, bytes) and not line.strip():
             return None
         try:
-            return message_of(line)
+            return outgoing.answered(message_of(line))
         except Unreadable as fault:
             shown = line[:_SHOWN] if isinstance(line, bytes) else b""
             _log.warning("a server wrote a line that is no JSON-RPC message, %s: %r", fault.why, shown)
             if fault.heading.asks and fault.heading.id is not None:
                 with suppress(anyio.BrokenResourceError):  # that it went away is noticed where it is read
                     await outgoing.send(failed(fault.heading.id, types.INVALID_REQUEST, f"not read: {fault.why}"))
-            return unreadable(fault)
+            return unreadable(outgoing.told_apart(fault))
 
     try:
         yield Incoming(lambda: stdout.receive(_CHUNK), read, longest), outgoing
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process)
+
+
+class Asked(Outgoing):
+    """What is written to a server; it knows which requests are open."""
+
+    def __init__(self, send: Callable[[bytes], Awaitable[object]]) -> None:
+        """Write bytes with `send`."""
+        super().__init__(send)
+        self._open: set[int | str] = set()
+
+    async def send(self, item: SessionMessage) -> None:
+        """Write a message, and note that a request waits for its answer, or does so no longer."""
+        message = item.message
+        if isinstance(message, types.JSONRPCRequest) and message.method != "subscriptions/listen":  # which stays open
+            self._open.add(message.id)
+        elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._open.discard((message.params or {}).get("requestId", ""))
+        await super().send(item)
+
+    def answered(self, item: SessionMessage) -> SessionMessage:
+        """Return a message; an error that names no request is the answer to the only one that is open."""
+        message = item.message
+        if isinstance(message, types.JSONRPCError) and message.id is None and len(self._open) == 1:
+            raise Unreadable("it does not name the request that it answers", Heading(None, answers=True), parsed=True)
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError) and message.id is not None:
+            self._open.discard(message.id)
+        return item
+
+    def told_apart(self, fault: Unreadable) -> Unreadable:
+        """Return a fault of an answer with the id of the only request that it can be for."""
+        heading = fault.heading
+        if heading.answers and not heading.asks and heading.id is None and fault.parsed and len(self._open) == 1:
+            return Unreadable(fault.why, Heading(self._open.pop(), answers=True), parsed=True)
+        self._open.discard("" if heading.id is None else heading.id)
+        return fault
 
 
 def unreadable(fault: Unreadable) -> SessionMessage | None:

@@ -60,7 +60,7 @@ class Answers(Outgoing):
         if isinstance(line, bytes) and not line.strip():
             return None
         try:
-            item = message_of(line)
+            item = message_of(line, once=True)
         except Unreadable as fault:
             return await self._unread(fault)
         message = item.message

@@ -172,7 +172,10 @@ class Upstream:
         headers = self._stamp(greeting, method, params)
         if self._peer is None:
             raise MCPError(CLOSED, f"the server `{self.name}` went away")
-        return await self._peer.request(method, params, headers=headers)
+        result = await self._peer.request(method, params, headers=headers)
+        if greeting.era == "handshake":  # there the word means nothing, and a modern client would be misled by it
+            result.pop("resultType", None)
+        return result
 
     async def notify(self, method: str, params: Object) -> None:
         """Send a notification on; a server that is not there misses it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import threading
 from collections.abc import Mapping
 from contextlib import closing
@@ -162,3 +163,20 @@ def test_what_the_host_said_of_a_prompt_is_not_looked_up(words_db: Path, tmp_pat
     hook("UserPromptSubmit", "claude-code", body(PROMPTS["claude-code"], source="system", transcript_path=str(path)))
     hook("PreToolUse", "claude-code", body(CALLS["claude-code"], transcript_path=str(path)))
     assert kept() == [(TEXT, "untrusted", "claude-code:'system'")]
+
+
+def test_what_is_no_file_says_nothing_and_ends(tmp_path: Path) -> None:
+    # the path is what an event says
+    said = prompt_of("claude-code")
+    for path in ("/dev/zero", "/dev/null", str(tmp_path), str(tmp_path / "none")):
+        assert typed("claude-code", path, [said]) == {}
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert typed("claude-code", str(pipe), [said]) == {}
+
+
+def test_a_line_without_end_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MOST_BYTES", 4_000)
+    path = tmp_path / "transcript"
+    path.write_bytes(b"x" * 10_000)
+    assert typed("claude-code", str(path), [prompt_of("claude-code")]) == {}

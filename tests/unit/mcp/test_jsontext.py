@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from preflight.errors import InvalidInput
-from preflight.mcp.jsontext import DEEPEST, Written, exact, is_finite, plain, read, write
+from preflight.mcp.jsontext import DEEPEST, Written, exact, is_finite, names_twice, plain, read, write
 from preflight.mcp.lines import LONGEST_LINE, Outgoing, Unreadable, failed, message_of
 from preflight.mcp.sdk import SessionMessage, types
 from preflight.mcp.unread import Heading, heading_of, heading_of_ends
@@ -40,6 +40,14 @@ TEXTS = st.recursive(
 @example("1e20")
 def test_what_is_read_is_written_to_the_letter(text: str) -> None:
     assert write(read(text.encode())).decode() == text
+
+
+@given(TEXTS)
+@example('{"k0":"a:b","k1":"\\":"}')
+def test_a_text_with_each_member_once_names_none_twice(text: str) -> None:
+    assert not names_twice(text.encode(), read(text.encode()))
+    for twice in (f'{{"a":{text},"a":1}}', f'[{{"b":{{"a":1,"\\u0061":{text}}}}}]'):
+        assert names_twice(twice.encode(), read(twice.encode()))
 
 
 @given(LITERALS)
