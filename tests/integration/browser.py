@@ -72,6 +72,9 @@ class Browser:
     def get(self, url: str, **headers: str) -> Browser:
         return self._send(Request(url, headers=headers))  # noqa: S310  a page of this machine
 
+    def head(self, url: str) -> Browser:
+        return self._send(Request(url, method="HEAD"))  # noqa: S310  a page of this machine
+
     def post(self, values: dict[str, str], **headers: str) -> Browser:
         form = Form(self.html)
         data = urlencode({**form.values, **values}).encode()

@@ -64,6 +64,7 @@ async def test_a_link_opens_once_and_only_there(tmp_path: Path) -> None:
     first, second = Browser(), Browser()
 
     def look(url: str) -> None:
+        assert second.head(url).status == 200  # what previews links has opened none
         assert Form(first.get(url).html).names == ["csrf", "said"]
         assert first.status == 200
         assert second.get(url).status == 410

@@ -114,6 +114,7 @@ FAR = {
     **{f"events: {what}": EVENTS + b"event: message\ndata: " + UNREADABLE[what] + b"\n\n"
        for what in ("a lone surrogate", "too deep", "a list", "null", "NaN", "an overflow")},
     "no JSON": JSON + b"<html>",
+    "a result where nothing is": b"404 application/json\n" + b'{"jsonrpc":"2.0","id":%ID%,' + FINE % b"done" + b"}",
     "an answer to nobody": JSON + b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no"}}',
     "another's answer": JSON + b'{"jsonrpc":"2.0","id":77,"result":{"content":[]}}',
     "a notification": JSON + b'{"jsonrpc":"2.0","method":"notifications/message","params":{}}',

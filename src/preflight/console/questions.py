@@ -54,6 +54,8 @@ class QuestionPages:
 
     async def _open(self, request: Request) -> Response:
         """Take a token, once, and give the browser a cookie for its question."""
+        if request.method == "HEAD":  # what previews links opens none
+            return look.note("A link to a question")
         question_id = self._access.redeemed(request, request.path_params["token"])
         if question_id is None:
             return look.note("This link was opened before, or is not one of ours", status=410)

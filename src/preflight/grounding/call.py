@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -197,11 +198,29 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
             crossed = score(one.leaf, there) + score(other.leaf, here)
             if crossed > straight * _SWAP_MARGIN + 0.5:
                 swapped |= {at, other_at}
-    for at in swapped:
-        work = numbers[at]
+    for work in (*(numbers[at] for at in swapped), *_named_otherwise(every, by_index)):
         if work.chosen:
             work.refused.append(("swapped", work.chosen))
         work.chosen, work.reason = None, "swapped"
+
+
+def _named_otherwise(every: Sequence[Work], by_index: Mapping[int, Place]) -> list[Work]:
+    """Two values of which one stands right behind the name of the other's slot, and not of its own: `role admin`."""
+    values = [(work, work.chosen) for work in every if work.chosen is not None and (_is_text(work) or _numeric(work))]
+    found: list[Work] = []
+    for (one, here), (other, _) in itertools.permutations(values, 2):
+        if (numeric := _numeric(one)) == _numeric(other):
+            own, its = (
+                cues.named_before(work.leaf.field, here, by_index[here.segment_index], joined=numeric)
+                for work in (one, other)
+            )
+            found += [one, other] if its and not own else []
+    return list({id(work): work for work in found}.values())
+
+
+def _is_text(work: Work) -> bool:
+    free = not work.leaf.pointer and not work.leaf.field.members and isinstance(work.leaf.value, str)
+    return free and work.chosen is not None and work.chosen.normaliser == "exact"
 
 
 def _check_lists(jobs: Mapping[str, list[Work] | None], places: Sequence[Place]) -> None:

@@ -9,6 +9,7 @@ from preflight.model.evidence import Evidence
 _REACH = 5
 _FAR = 0.35
 _LEADING = frozenset(("to", "from"))
+_JOINING = frozenset("is are to of the a an be should named called".split())
 
 
 def score(field: Field, found: Evidence, place: Place, least: int = 1) -> float:
@@ -35,6 +36,18 @@ def near(field: Field, found: Evidence, place: Place) -> bool:
     first, last = _row(found, place)
     around = (*keys[max(0, first - _REACH) : first], *keys[last + 1 : last + 1 + _REACH])
     return any(key in cues for key in around)
+
+
+def named_before(field: Field, found: Evidence, place: Place, *, joined: bool) -> bool:
+    """Whether the field's own name stands right before the mention: `role admin`, `the title is Plan`.
+
+    `joined` wants a word between, as in `a fee of 20`: in `2 rooms 3 guests` the name belongs to the number before.
+    """
+    words = place.index.words
+    first = at = words.at(found.start) - 1
+    while at >= 0 and words.words[at] in _JOINING:
+        at -= 1
+    return at >= 0 and not (joined and at == first) and words.words[at] in field.words
 
 
 def _row(found: Evidence, place: Place) -> tuple[int, int]:

@@ -99,12 +99,16 @@ def _unanswered(response: httpx2.Response) -> str:
 
 async def _astray(response: httpx2.Response, identifier: int | str) -> str:
     """Return why the message that came as JSON does not answer the request that it came for; empty where it may."""
-    if not response.is_success or not response.headers.get("content-type", "").lower().startswith(_READABLE[0]):
+    if not response.headers.get("content-type", "").lower().startswith(_READABLE[0]):
+        return ""
+    if not (response.is_success or response.status_code in _TURNED_AWAY):
         return ""
     try:
         answer = msgspec.json.decode(await response.aread(), type=_Outcome)
     except (httpx2.HTTPError, msgspec.MsgspecError, UnicodeError):
         return ""  # the package says so
+    if not response.is_success:
+        return "" if answer.result is msgspec.UNSET else "it is a `result`, and its HTTP status says that there is none"
     if answer.method is not msgspec.UNSET:
         return "a message of the server's came in its place"
     if msgspec.UNSET not in (answer.result, answer.error):

@@ -143,3 +143,25 @@ LOWER: list[Case] = [
     (("Transfer 100 to Bob in 2 hours",), {"to": (PERSON, "Bob", KNOWN), "amount": (AMOUNT, 100, KNOWN)}, "en"),
     (("pay 500 to Ann and 500 to Bob",), {"to": (PERSON, "Bob", KNOWN), "amount": (AMOUNT, 500, KNOWN)}, "en"),
 ]
+
+ROLE: dict[str, Any] = {"type": "string"}
+FEE: dict[str, Any] = {"type": "number", "description": "Fee"}
+
+NAMED_OTHERWISE: list[Case] = [
+    (("create user bob with role admin",), {"user": (ROLE, "bob", KNOWN), "role": (ROLE, "admin", KNOWN)}, "en"),
+    (("create user bob with role admin",), {"user": (ROLE, "admin", UNKNOWN), "role": (ROLE, "bob", UNKNOWN)}, "en"),
+    (
+        ("send to bob with password hunter2zz",),
+        {"to": (ROLE, "hunter2zz", UNKNOWN), "password": (ROLE, "bob", UNKNOWN)},
+        "en",
+    ),
+    (
+        ("set the title to Plan and the owner to Bob",),
+        {"title": (ROLE, "Bob", UNKNOWN), "owner": (ROLE, "Plan", UNKNOWN)},
+        "en",
+    ),
+    (("title: Plan, owner: Bob",), {"title": (ROLE, "Plan", KNOWN), "owner": (ROLE, "Bob", KNOWN)}, "en"),
+    (("send 500 with a fee of 20",), {"amount": (AMOUNT, 20, UNKNOWN), "fee": (FEE, 500, UNKNOWN)}, "en"),
+    (("send 500 with a fee of 20",), {"amount": (AMOUNT, 500, KNOWN), "fee": (FEE, 20, KNOWN)}, "en"),
+    (("send 500, fee and tip as 20 and 30",), {"fee": (FEE, 20, KNOWN), "tip": (FEE, 30, KNOWN)}, "en"),
+]

@@ -23,6 +23,7 @@ EVERY = [
     *cases_of_rows.RANGES,
     *cases_of_rows.KEYS,
     *cases_of_rows.LOWER,
+    *cases_of_rows.NAMED_OTHERWISE,
 ]
 
 
