@@ -41,6 +41,8 @@ _LABEL = re.compile(
     rf"(?P<l>[^,;.()'\"\n]{{2,60}}?)(?=\s(?:and|or)\s['\"]?[\w.+-]{{1,30}}['\"]?\s?{_LINK}|\s?(?:and|or)?\s?['\"]|[,;.()'\"\n]|$)"
 )
 _LABEL_BEFORE = re.compile(r"(?P<l>[^\W\d_][\w ]{1,40}?)\s*(?:[:=]|\()\s*['\"]?(?P<v>\d{1,4})['\"]?\)?(?![\w.])")
+_CODE = re.compile(r"\d{1,3}")
+_CODED = frozenset("id code type kind status state mode level category option class".split())
 _CONJUNCTION = re.compile(r"\s(?:and|or)\s?$", re.IGNORECASE)
 _HINT_KEYS = ("x-unit", "x-locale", "x-synonyms", "x-enum-labels", "x-grounding", "x-may-share", "x-role")
 
@@ -138,10 +140,10 @@ def _compile(name: str, schema: Mapping[str, object], role: Role | None, hints: 
         types=types,
         format=shape if isinstance(shape, str) else "",
         members=members,
-        labels=_labels(schema, members, description, given),
+        labels=_labels(schema, members, description, hints, closed=_is_closed(members, words, role)),
         role=role or _hinted_role(given) or default_role(words, shape, members, types, description),
         unit=field_unit(name, description, given.get("x-unit")),
-        locale=str(given["x-locale"]) if isinstance(given.get("x-locale"), str) else None,
+        locale=str(hints["x-locale"]) if isinstance(hints.get("x-locale"), str) else None,
         grounding=_grounding(schema, hints),
         may_share=hints.get("x-may-share") is True,  # R-6: a server's own word cannot loosen a rule
         cues=_cues(words, description),
@@ -198,24 +200,37 @@ def _members(schema: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def _labels(
-    schema: Mapping[str, object], members: tuple[object, ...], description: str, given: Mapping[str, object]
+    schema: Mapping[str, object], members: tuple[object, ...], told: str, hints: Mapping[str, object], *, closed: bool
 ) -> dict[str, tuple[str, ...]]:
-    """Other names of values: titles, labels and synonyms that are declared, `1 for Bangkok` in the description."""
+    """Other names of values: those that the adopter's rules declare, and of a closed set those that its schema tells.
+
+    Elsewhere a schema's own names count for nothing: with `9988 for landlord` a server would say who is meant (R-6).
+    """
     labels: dict[str, list[str]] = {}
     for key in ("x-enum-labels", "x-synonyms"):
-        table = given.get(key)
-        if isinstance(table, Mapping):
-            for value, names in table.items():
-                labels.setdefault(str(value), []).extend(
-                    [names] if isinstance(names, str) else [str(name) for name in _items(names)]
-                )
+        table = hints.get(key)
+        for value, names in table.items() if isinstance(table, Mapping) else ():
+            listed = [names] if isinstance(names, str) else [str(name) for name in _items(names)]
+            labels.setdefault(str(value), []).extend(listed)
+    described = _described(told)
+    own = {str(member) for member in members} or {value for value, _ in described if _CODE.fullmatch(value)}
+    pairs = [pair for pair in dict.fromkeys((*_titles(schema), *described)) if pair[0] in own] if closed else []
+    for value, name in pairs if members or len(own) > 1 else ():
+        named = {other for other, label in pairs if label.casefold() == name.casefold()}
+        if named | {other for other in own if other.casefold() == name.casefold()} == {value}:  # else it names none
+            labels.setdefault(value, []).append(name)
+    return {value: tuple(dict.fromkeys(names)) for value, names in labels.items()}
+
+
+def _is_closed(members: tuple[object, ...], words: tuple[str, ...], role: Role | None) -> bool:
+    """Whether the values are the provider's own, so that it may say what they are called: an enum, or short codes."""
+    return role not in ("target", "object") and bool(members or _CODED.intersection(words[-1:]))
+
+
+def _titles(schema: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for branch in _items(schema.get("oneOf") or schema.get("anyOf")):
         if isinstance(branch, Mapping) and "const" in branch and isinstance(branch.get("title"), str):
-            labels.setdefault(str(branch["const"]), []).append(str(branch["title"]))
-    for value, label in _described(description):
-        if value.isdigit() or value in members:
-            labels.setdefault(value, []).append(label)
-    return {value: tuple(dict.fromkeys(names)) for value, names in labels.items()}
+            yield str(branch["const"]), str(branch["title"])
 
 
 def _items(value: object) -> Iterable[object]:

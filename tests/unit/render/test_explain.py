@@ -47,7 +47,7 @@ def test_stated_words_are_marked_in_the_sentence_with_the_normaliser_and_other_r
 
 
 def test_another_name_of_a_value_is_marked_and_its_normaliser_named() -> None:
-    record = decided("book the 3rd floor", {"type": "string", "x-synonyms": {"F3": ["3rd floor"]}}, "F3")
+    record = decided("book the 3rd floor", {"oneOf": [{"const": "F3", "title": "3rd floor"}]}, "F3")
     text = told(record)
     assert '"book the 3rd floor"\n                     ^^^^^^^^^ what' in text
     assert record.fields is not None
