@@ -165,7 +165,7 @@ def test_a_field_is_compiled_once_and_by_content() -> None:
     assert compile_field("mode", {"enum": ["a", "b"]}, None, {}) is first
     assert compile_field("mode", {"enum": ["a", True]}, None, {}).members == ("a", True)
     assert compile_field("mode", {"enum": ("a", ["b"])}, None, {}).members == ("a", ["b"])
-    assert compile_field("mode", {"x-locale": "de", "x-unit": "celsius"}, None, {}).locale == "de"
+    assert compile_field("mode", {"x-unit": "celsius"}, None, {"x-locale": "de"}).locale == "de"
 
 
 def test_properties_of_objects_are_grounded_by_their_own_schema() -> None:
