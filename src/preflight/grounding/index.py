@@ -31,7 +31,8 @@ _SORTS = ("number", "date", "time")
 _AFTER_ITS_VALUE = ("instead", "말고")
 _RETRACTION = re.compile(
     r"\b(?:(?:scratch|forget|cancel|strike|disregard)\s(?:that|it|all that)|never ?mind)\b(?=\s?(?:[.,;!:–—-]|$))"
-    r"|\b(?:vergiss es|olvídalo|laisse tomber)\b",
+    r"|\bon second thou?ghts?,? no\b|\b(?:actually,? )(?:leave|drop|skip) (?:it|that)\b|\bi don['’]?t think so\b"
+    r"|\b(?:is|was|would be) (?:wrong|a mistake)\b|\b(?:vergiss es|olvídalo|laisse tomber)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 # What a correction may put before a name, and capitals that begin a sentence and no name.

@@ -86,6 +86,14 @@ OPERANDS: list[Case] = [
     (("transfer half a million",), {"amount": (AMOUNT, 500000, KNOWN)}, "en"),
 ]
 
+TAKEN_BACK: list[Case] = [
+    (("send 500. On second thought, no",), {"amount": (AMOUNT, 500, UNKNOWN)}, "en"),
+    (("send 500. Actually leave it.",), {"amount": (AMOUNT, 500, UNKNOWN)}, "en"),
+    (("send 500? I don't think so",), {"amount": (AMOUNT, 500, UNKNOWN)}, "en"),
+    (("send 500 would be a mistake",), {"amount": (AMOUNT, 500, UNKNOWN)}, "en"),
+    (("that was a mistake, send 500",), {"amount": (AMOUNT, 500, KNOWN)}, "en"),
+]
+
 RANGES: list[Case] = [
     (("pay between 100 and 120",), {"amount": (AMOUNT, 120, UNKNOWN)}, "en"),
     (("pay between $100 and $120",), {"amount": (AMOUNT, 100, UNKNOWN)}, "en"),

@@ -21,6 +21,7 @@ EVERY = [
     *cases_of_rows.ROWS,
     *cases_of_rows.OPERANDS,
     *cases_of_rows.RANGES,
+    *cases_of_rows.TAKEN_BACK,
     *cases_of_rows.KEYS,
     *cases_of_rows.LOWER,
     *cases_of_rows.NAMED_OTHERWISE,

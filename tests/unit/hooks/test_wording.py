@@ -155,6 +155,45 @@ def test_the_act_is_every_clause_in_the_users_own_words(text: str, act: str | No
     assert act_of(said(text)) == act
 
 
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("dry run: pay 500", "dry run"),
+        ("just simulate: pay 500 to Bob", "simulate"),
+        ("translate into German: pay 500", "translate into German"),
+        ("Tell Ann: pay 500. Then pay 600.", "Tell Ann"),
+        ("draft a message saying: pay 500", "draft a message saying"),
+        ("prepare, but do not send: pay 500", "prepare; do not send"),
+        ("don't do it yet: pay 500", "don't do it yet"),
+        ("two things: pay 500 and tell Ann", "two things; pay 500; tell Ann"),
+        ("Hi Claude: pay 500", "Claude; pay 500"),
+        ("at 10:30 pay 500", "at 10:30 pay 500"),
+    ],
+)
+def test_what_is_only_spoken_of_is_no_act(text: str, act: str) -> None:
+    assert act_of(said(text)) == act
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("pay 500?", None),
+        ("pay 500, right?", None),
+        ("pay 500 - is that correct?", None),
+        ("pay 500, or should I wait?", None),
+        ("tell Ann, and pay 500, is that right?", None),
+        ("Tell Ann. Pay 500, right?", "Tell Ann"),
+        ("You already paid? Pay 500", "Pay 500"),
+        ("can you pay 500?", "pay 500"),
+        ("pay 500 please?", "pay 500 please"),
+        ("would you mind paying 500?", "mind paying 500"),
+        ("Is it due? Then pay 500.", "pay 500"),
+    ],
+)
+def test_what_is_asked_is_no_order(text: str, act: str | None) -> None:
+    assert act_of(said(text)) == act
+
+
 def words(utterance: Utterance) -> str:
     return "\n".join(segment.text for segment in current_segments(utterance))
 

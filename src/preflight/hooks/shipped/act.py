@@ -21,6 +21,21 @@ _BREAK = re.compile(
     r"|(?<!go ahead),?\s+(?:[Aa]nd then|[Aa]nd|[Tt]hen|[Bb]ut)\s+|,\s+"
 )
 _REASON = re.compile(r",? (?:because|since|so that)\b", re.IGNORECASE)
+# What stands behind such words and a colon is to be written, said or tried, or is taken back: `dry run: pay 500`.
+_SPOKEN_OF = re.compile(
+    r"(?:please |now |just |and )*(?:draft|write|compose|say|tell|reply|answer|translate|summari[sz]e|explain|rephrase"
+    r"|proofread|quote|note|remember|remind|to-?do|add to|simulate|simulation|pretend|imagine|suppose|test|dry[- ]?run"
+    r"|example|for example|undo|revert|cancel|stop|ignore|forget|prepare|don['’]?t|do not|never|not)\b",
+    re.IGNORECASE,
+)
+_ORDERED = re.compile(
+    r"\bplease\b|\b(?:can|could|would|will|may|might|shall) (?:you|we|i)\b|\bwould you mind\b", re.IGNORECASE
+)
+_TAG = re.compile(
+    r"(?:is|was|isn['’]t) (?:that|this|it) .{0,20}|right|correct|or not|or (?:should|shall|do) (?:i|we|you)\b.{0,30}"
+    r"|(?:should|shall) (?:i|we)\b.{0,30}",
+    re.IGNORECASE,
+)
 
 
 def act_of(utterance: Utterance) -> str | None:
@@ -34,9 +49,24 @@ def act_of(utterance: Utterance) -> str | None:
 
 
 def clauses_of(text: str) -> list[str]:
-    """Return the clauses of a request, each without its courtesies and reasons; the number of a list's item is none."""
-    parts = (" ".join(part.split()) for part in _BREAK.split(text))
-    return [clause for part in parts if (clause := _bare(part)) and not clause.isdecimal()]
+    """Return the clauses of a request, each without its courtesies and reasons; the number of a list's item is none.
+
+    Left out is what is only spoken of, behind a colon, and what is asked and not ordered: "pay 500, right?".
+    """
+    found: list[str] = []
+    sentence = start = 0
+    for end in (*_BREAK.finditer(text), None):
+        part = " ".join(text[start : end.start() if end else len(text)].split())
+        mark = end[0].strip()[:1] or end[0][:1] if end else ""
+        clause = _bare(part)
+        if mark == "?" and not _ORDERED.search(part):
+            del found[sentence if _TAG.fullmatch(part) else len(found) :]
+        elif clause and not clause.isdecimal():
+            found.append(clause)
+        if end is None or (mark == ":" and _SPOKEN_OF.match(part)):
+            break
+        sentence, start = len(found) if mark in ".!?;\n" else sentence, end.end()
+    return found
 
 
 def _bare(part: str) -> str:
