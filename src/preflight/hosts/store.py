@@ -22,8 +22,8 @@ VERSION = 1
 WORDS_SECONDS = 7 * 24 * 3600
 """How long words are kept: as long as a question stays open."""
 CALLS_SECONDS = 24 * 3600
-BUSY_SECONDS = 2.0
-"""How long to wait for another process; writes take a few milliseconds."""
+BUSY_SECONDS = 4.0
+"""How long to wait for another process; writes take a few milliseconds, and hosts wait five seconds for a hook."""
 LONGEST = 1_000_000
 """Code points of one prompt. A longer one is not kept: of a part, `500` could be read where `5000` was said."""
 MOST = 5_000
@@ -187,10 +187,12 @@ class Store:
                     )
 
     def _expire(self, now: float) -> None:
+        """Drop what is old, and what is too much: first what is nobody's words and cannot become somebody's."""
         self._db.execute("DELETE FROM said WHERE at < ?", (now - WORDS_SECONDS,))
         self._db.execute(
-            "DELETE FROM said WHERE id IN (SELECT id FROM (SELECT id, sum(size) OVER (ORDER BY id DESC) AS total,"
-            " row_number() OVER (ORDER BY id DESC) AS place FROM said) WHERE total > ? OR place > ?)",
+            "DELETE FROM said WHERE id IN (SELECT id FROM (SELECT id, sum(size) OVER kept AS total, row_number() OVER"
+            " kept AS place FROM said WINDOW kept AS (ORDER BY trust = 'user' OR origin LIKE '%:unlabelled' DESC,"
+            " id DESC)) WHERE total > ? OR place > ?)",
             (MOST_TEXT, MOST),
         )
         self._db.execute("DELETE FROM calls WHERE at < ?", (now - CALLS_SECONDS,))

@@ -68,7 +68,7 @@ async def started(
         try:
             return outgoing.answered(message_of(line))
         except Unreadable as fault:
-            shown = line[:_SHOWN] if isinstance(line, bytes) else b""
+            shown = line[:_SHOWN] if isinstance(line, bytes) and not fault.heading.answers else b"..."
             _log.warning("a server wrote a line that is no JSON-RPC message, %s: %r", fault.why, shown)
             if fault.heading.asks and fault.heading.id is not None:
                 with suppress(anyio.BrokenResourceError):  # that it went away is noticed where it is read

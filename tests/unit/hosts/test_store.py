@@ -108,6 +108,17 @@ def test_the_number_and_the_size_of_what_is_kept_are_bounded(
     assert texts(store) == ["6", "nine char"]
 
 
+def test_what_is_nobody_s_words_is_dropped_before_the_user_s(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storing, "MOST_TEXT", 40)
+    say(store, "pay Ann 5")
+    say(store, "who said this", trust="untrusted", origin="claude-code:unlabelled")
+    for number in range(9):
+        say(store, f"a wakeup {number}", trust="untrusted", origin="claude-code:loop_wakeup")
+    assert texts(store) == ["pay Ann 5", "who said this", "a wakeup 8"]
+    say(store, "pay Bob 20, and Cho 30")
+    assert texts(store) == ["who said this", "pay Bob 20, and Cho 30"]
+
+
 def test_a_prompt_is_kept_whole_or_not_at_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storing, "LONGEST", 5)
     say(store, "12345")
