@@ -91,7 +91,7 @@ async def test_the_same_words_pay_once_and_new_words_again(tmp_path: Path) -> No
         assert len(await ledger(wire)) == 2
     started = first["result"]["_meta"][DECISION]
     assert said(again) == (
-        f"Not called again: the same words led to the same call, started as decision {started}: it was executed. "
+        f"Not called again: the same words led to the same call, decided as {started}: it was executed. "
         "If it is to run once more, the user says so."
     )
     assert again["result"]["isError"] is True

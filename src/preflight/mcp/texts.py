@@ -16,7 +16,7 @@ from preflight.model.record import Record
 from preflight.render.hints import Hints
 from preflight.render.record import named
 from preflight.render.visible import value_text, visible
-from preflight.results import Asking, Checked, Executed, Failed, InDoubt, Refused
+from preflight.results import Asking, Checked, Executed, Failed, Held, InDoubt, Refused
 
 DECISION = "preflight/decision"
 QUESTION = "preflight/question"
@@ -35,9 +35,14 @@ STARTED: Final = (
 _BECAME: Final = {
     "executed": "it was executed. If it is to run once more, the user says so",
     "executing": "it is under way, or its outcome was lost. If it was, a person finds out and settles it: {}",
+    "deferred": "it waits for its time or event, and nothing was started yet. A person can change or cancel it",
     "in_doubt": "its outcome is not known: it may have taken effect. A person finds out and settles it: {}",
 }
-"""What became of a call that was started, by the state of its last record."""
+"""What became of a call that was started or put off, by the state of its last record."""
+_UNRECORDED: Final = (
+    "Held, nothing was called: what was decided could not be recorded, since the record store cannot be written (full, "
+    "locked, or gone); the log says why."
+)
 
 
 def blocked(checked: Checked) -> Object:
@@ -45,6 +50,8 @@ def blocked(checked: Checked) -> Object:
     record = checked.record
     if checked.decision == "deferred":
         return _result("Nothing was called yet: the call waits for its time or event.", record)
+    if isinstance(checked, Held) and not checked.recorded:
+        return _result(_UNRECORDED, record)
     return _result(f"Held, nothing was called: {_reason(record)}.", record)
 
 
@@ -54,7 +61,7 @@ def again(record: Record, decision_id: str, last: Record | None, hints: Hints) -
     `last` is what is recorded of that decision last.
     """
     became = _became(decision_id, last, hints)
-    told = f"Not called again: the same words led to the same call, started as decision {decision_id}: {became}."
+    told = f"Not called again: the same words led to the same call, decided as {decision_id}: {became}."
     return _result(told if became else AGAIN, record)
 
 
