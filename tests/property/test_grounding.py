@@ -170,3 +170,20 @@ def test_time_grows_with_the_text_and_no_faster(unit: str) -> None:
         return best
 
     assert spent(8000) < 20 * max(spent(1000), 0.0005)
+
+
+@pytest.mark.parametrize("unit", [*HOSTILE, "x y "])
+def test_time_grows_with_the_claim_and_no_faster(unit: str) -> None:
+    words = Segment("send the text to ana@example.org " * 400, "user")
+
+    def spent(length: int) -> float:
+        claim = (unit * (length // len(unit) + 1))[:length]
+        best = float("inf")
+        for attempt in range(3):
+            target = Target("body", {"type": "string"}, claim + str(attempt))
+            started = time.process_time()
+            ground_call([words], [target], CONTEXT)
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert spent(32_000) < 20 * max(spent(4_000), 0.0005)

@@ -20,6 +20,9 @@ _DATE_LIKE = re.compile(
 )
 
 
+_ROOM = 256
+
+
 def look_up(field: Field, value: object, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
     """Every mention of the value that the field's ways of reading find, in the order of the text."""
     if isinstance(value, bool):
@@ -45,7 +48,9 @@ def _number(field: Field, number: Decimal, value: object, places: Sequence[Place
 
 
 def _string(field: Field, value: str, places: Sequence[Place], context: Context) -> Iterator[Evidence]:
-    found = [mention for place in places for mention in read_string(field, value, place)]
+    # no way of reading makes four letters of one: what is longer than that stands nowhere
+    wide = [place for place in places if len(value) <= 4 * len(place.index.text) + _ROOM]
+    found = [mention for place in wide for mention in read_string(field, value, place)]
     moments: list[Evidence] = []
     if _DATE_LIKE.search(value) and not any(mention.grade == "stated" for mention in found):
         claim = parse_claim(value, field)

@@ -21,5 +21,5 @@ def identifier_shaped(value: str) -> bool:
     """Whether the string is an address, a path, a code or a number rather than words (R-47)."""
     words = value.split()
     if len(words) > 1:
-        return any(char in "@\\" or "://" in value for char in value)
+        return "@" in value or "\\" in value or "://" in value
     return any(char.isdigit() or char in _IDENTIFIER_CHARS for char in value) or "." in value.strip(".")
