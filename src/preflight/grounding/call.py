@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -206,15 +205,14 @@ def _check_swaps(every: Sequence[Work], places: Sequence[Place]) -> None:
 
 def _named_otherwise(every: Sequence[Work], by_index: Mapping[int, Place]) -> list[Work]:
     """Two values of which one stands right behind the name of the other's slot, and not of its own: `role admin`."""
-    values = [(work, work.chosen) for work in every if work.chosen is not None and (_is_text(work) or _numeric(work))]
+    values = [(work, work.chosen, _numeric(work)) for work in every if work.chosen is not None]
+    values = [each for each in values if each[2] or _is_text(each[0])]
+    owners = {(word, numeric): work for work, _, numeric in values for word in work.leaf.field.words}
     found: list[Work] = []
-    for (one, here), (other, _) in itertools.permutations(values, 2):
-        if (numeric := _numeric(one)) == _numeric(other):
-            own, its = (
-                cues.named_before(work.leaf.field, here, by_index[here.segment_index], joined=numeric)
-                for work in (one, other)
-            )
-            found += [one, other] if its and not own else []
+    for work, here, numeric in values:
+        name = cues.name_before(here, by_index[here.segment_index], joined=numeric)
+        owner = None if name in work.leaf.field.words else owners.get((name, numeric))
+        found += [work, owner] if owner is not None else []
     return list({id(work): work for work in found}.values())
 
 

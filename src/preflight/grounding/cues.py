@@ -38,8 +38,8 @@ def near(field: Field, found: Evidence, place: Place) -> bool:
     return any(key in cues for key in around)
 
 
-def named_before(field: Field, found: Evidence, place: Place, *, joined: bool) -> bool:
-    """Whether the field's own name stands right before the mention: `role admin`, `the title is Plan`.
+def name_before(found: Evidence, place: Place, *, joined: bool) -> str:
+    """The word right before the mention that may name its slot: `role admin`, `the title is Plan`; empty for none.
 
     `joined` wants a word between, as in `a fee of 20`: in `2 rooms 3 guests` the name belongs to the number before.
     """
@@ -47,7 +47,7 @@ def named_before(field: Field, found: Evidence, place: Place, *, joined: bool) -
     first = at = words.at(found.start) - 1
     while at >= 0 and words.words[at] in _JOINING:
         at -= 1
-    return at >= 0 and not (joined and at == first) and words.words[at] in field.words
+    return "" if at < 0 or (joined and at == first) else words.words[at]
 
 
 def _row(found: Evidence, place: Place) -> tuple[int, int]:
