@@ -94,6 +94,7 @@ def _claude(entry: dict[str, object], said: Said) -> Iterator[str | None]:
     if entry.get("promptId") != said.prompt or source is None or not isinstance(message, dict):
         return
     person = isinstance(source, str) and source in _TYPED and entry.get("isSidechain") is False
+    person = person and entry.get("isMeta") is not True  # what the host itself puts in
     yield said.text if person and said.text in _texts(message.get("content")) else None
 
 

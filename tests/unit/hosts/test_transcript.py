@@ -57,6 +57,7 @@ RULED: dict[str, tuple[str, tuple[Any, ...], str | None]] = {
     "beside a picture": ("claude-code", (claude(BLOCKS),), TEXT),
     "a suggestion that a model wrote": ("claude-code", (claude(source="suggestion_accepted"),), None),
     "the host's own": ("claude-code", (claude(source="system"),), None),
+    "put in by the host": ("claude-code", (claude(isMeta=True),), None),
     "no name of a source": ("claude-code", (claude(source=["typed"]),), None),
     "without a source": ("claude-code", (claude(source=None),), NOTHING),
     "another prompt": ("claude-code", (claude(prompt="p-2"),), NOTHING),
