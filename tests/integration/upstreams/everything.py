@@ -167,7 +167,7 @@ def do_big(identifier: Any, arguments: dict[str, Any], _meta: dict[str, Any]) ->
 
 def do_garble(identifier: Any, _arguments: dict[str, Any], _meta: dict[str, Any]) -> None:
     with _out:
-        sys.stdout.write('not json\n{"jsonrpc":"1.0","id":1}\n[]\n{"jsonrpc":"2.0","id":{},"result":3}\n\n')
+        sys.stdout.write('not json\n{"jsonrpc":"1.0","id":1}\n[]\n{"id":{},"result":3}\n\n')
     say({"id": "nobody-asked", "result": {}})
     say({"id": identifier, "result": text("garbled")})
 
