@@ -99,6 +99,14 @@ class Machine:
             engine.close()
         assert not running.is_alive()
 
+    def scheduled(self) -> None:
+        """Write what is to wake the worker, and end before it can be woken."""
+        self.stop.set()
+        engine = Procrastinate(self.url, poll_seconds=0.1, scan_seconds=NEVER)
+        engine.set_up()
+        engine.run(self.worker, self.stop)
+        engine.close()
+
     def overdue(self, **parts: Any) -> str:
         """Defer a run that is due when it is stored."""
         self.bank.clock.apart = -1.0
@@ -193,8 +201,7 @@ def test_an_answer_wakes_what_was_held_for_it(machine: Machine) -> None:
 
 def test_a_stale_wake_up_does_nothing(machine: Machine) -> None:
     moved, cancelled = machine.overdue(), machine.overdue()
-    with machine.awake():
-        pass  # both have a wake-up now
+    machine.scheduled()
     machine.bank.runs.move(moved, datetime.now(UTC) + timedelta(days=1), by="u1")
     machine.bank.runs.cancel(cancelled, by="u1")
     noted = machine.bank.noted(moved), machine.bank.noted(cancelled)
